@@ -145,8 +145,8 @@ WRONG = {
         "rows": lambda rows: np.frombuffer(rows.tobytes(), rows.dtype)
     },
     "stride must be an integer from 1 to": {"stride": 0},
-    "done must be an integer from -1 to": {"done": -2},
-    "records must have shape (5, N) with N over 9": {"done": 7},
+    "offset must be an integer from -1 to": {"offset": -2},
+    "records must have shape (5, N) with N over 9": {"offset": 7},
     "records must have shape (5, N) with N over 2": {"records": lambda records: records[:3]},
     "records must be an array of the animal's state": {"records": lambda records: records.view(np.uint8)},
 }
@@ -162,7 +162,7 @@ def test_no_kernel_meets_what_is_outside_its_rows(name, wrong):
     animal.reset(rows, np.arange(ROWS))
     records, size = np.zeros((ROWS, 3), animal.state), animal.drive_size
     animal.advance(rows, ids, np.zeros((2, size)), np.int64(1))  # in any order, of any kind of integer
-    given = {"rows": rows, "ids": ids, "steps": 1, "records": records, "done": 0, "stride": 1}
+    given = {"rows": rows, "ids": ids, "steps": 1, "records": records, "offset": 0, "stride": 1}
     for key, value in WRONG[wrong].items():
         given[key] = value(given[key]) if callable(value) else value
     before = rows.copy(), records.copy()

@@ -17,8 +17,8 @@ HIDING = [env_id for env_id in ALL if task_class(env_id).hidden]
         (Hidden(-1.0, 2.0), {0, 9}),
         (Hidden(0.5, 2.0, logarithmic=True), {0, 9}),
         (Hidden(0.0, 3.0), {8, 9}),
-        (Hidden(1.0, 2.0, held=(8, 9)), {8, 9}),
-        (Hidden(-np.pi, np.pi, held=()), {*range(10)}),
+        (Hidden(1.0, 2.0, test=(8, 9)), {8, 9}),
+        (Hidden(-np.pi, np.pi, test=()), {*range(10)}),
     ],
 )
 def test_a_split_holds_out_values(hidden, held):

@@ -53,7 +53,7 @@ def _object(**keys: Check) -> Check:
 
 
 PARTS: dict[str, Check] = {
-    "network": _object(net_arch=_widths, activation=partial(choice, known=ACTIVATIONS)),
+    "network": _object(net_arch=_widths, activation=partial(choice, choices=ACTIVATIONS)),
     "controller": _object(name=TEXT, parameters=OBJECT),
     "rule": _object(doubt=partial(number, minimum=0.0), latest=partial(number, minimum=0.0)),
 }
@@ -65,7 +65,7 @@ KINDS = ({"network"}, {"controller"}, {*PARTS})
 KEYS: dict[str, Check] = {
     "format": partial(in_range, low=FORMAT, high=FORMAT),
     "id": lambda name, value: choice(name, value, all_ids()),
-    "algorithm": partial(choice, known=ALGORITHMS),
+    "algorithm": partial(choice, choices=ALGORITHMS),
     **dict.fromkeys(("observation_space", "action_space", "env", "scores", "versions"), OBJECT),
     "fingerprint": TEXT,
 }

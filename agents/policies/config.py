@@ -25,7 +25,7 @@ RANGES = {
 
 KEYS: dict[str, Check] = {
     "id": lambda name, value: choice(name, value, all_ids()),
-    "algorithm": partial(choice, known=ALGORITHMS),
+    "algorithm": partial(choice, choices=ALGORITHMS),
     **{name: partial(in_range, low=RANGES[name][0], high=RANGES[name][1]) for name in ("steps", "num_envs", "seed")},
     "env": OBJECT,
     "settings": OBJECT,

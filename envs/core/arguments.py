@@ -26,26 +26,26 @@ ALIKE = 0.7
 """Share of two names that is the same where one may be the other, mistyped."""
 
 
-def choice(name: str, value: Any, known: Iterable[str]) -> None:
-    """Raise ValueError unless ``value`` is one of the ``known`` names."""
-    names = tuple(known)
+def choice(name: str, value: Any, choices: Iterable[str]) -> None:
+    """Raise ValueError unless ``value`` is one of the ``choices``."""
+    names = tuple(choices)
     if not (isinstance(value, str) and value in names):
         raise ValueError(one_of(name, value, names))
 
 
-def one_of(name: str, value: Any, known: Iterable[str], more: str = "") -> str:
-    """Error about a name that is not ``known``: what was meant, if it was mistyped, then all names, and ``more``."""
-    names = tuple(known)
+def one_of(name: str, value: Any, choices: Iterable[str], more: str = "") -> str:
+    """Write an error about a name that is none of the ``choices``: the closest one, then all, and ``more``."""
+    names = tuple(choices)
     meant, listed = suggestion(value, names), f"{', '.join(names)}{more}"
     if meant:
         return f"{name} {shown(value)} is not known{meant} It must be one of {listed}"
     return f"{name} must be one of {listed}, got {shown(value)}"
 
 
-def suggestion(value: Any, known: Iterable[str]) -> str:
-    """End of an error about a name that is not known: the one that was meant, if it was mistyped."""
+def suggestion(value: Any, choices: Iterable[str]) -> str:
+    """End an error about an unknown name with the closest choice; empty if none is close."""
     close = (
-        difflib.get_close_matches(value, known, 1, ALIKE) if isinstance(value, str) and len(value) <= LONGEST else []
+        difflib.get_close_matches(value, choices, 1, ALIKE) if isinstance(value, str) and len(value) <= LONGEST else []
     )
     return f"; did you mean {close[0]}?" if close else ""
 
@@ -133,13 +133,13 @@ def number(
     return float(array)
 
 
-def read_params(name: str, given: Any, usual: Any, **same: Any) -> Any:
-    """Parameters of an animal, as a task's constructor takes them.
+def read_params(name: str, argument: Any, usual: Any, **same: Any) -> Any:
+    """Read parameters of an animal, as a task's constructor takes them.
 
     Args:
         name: Of the argument.
-        given (object of the class of ``usual``, mapping of its fields, or None): An object says everything, a mapping
-            changes what is ``usual``; lists and arrays in it become tuples.
+        argument (object of the class of ``usual``, mapping of its fields, or None): An object sets everything, a
+            mapping changes what is ``usual``; lists and arrays in it become tuples.
         usual (dataclass): What the task has otherwise.
         **same: Arguments of the task that stand for a field each; None where they are not given.
 
@@ -152,21 +152,21 @@ def read_params(name: str, given: Any, usual: Any, **same: Any) -> Any:
     kind = type(usual)
     named = {key: value for key, value in same.items() if value is not None}
     usual = dataclasses.replace(usual, **named)
-    if given is None:
+    if argument is None:
         return usual
-    if isinstance(given, kind):
-        params = given
-    elif isinstance(given, Mapping):
+    if isinstance(argument, kind):
+        params = argument
+    elif isinstance(argument, Mapping):
         names = [field.name for field in dataclasses.fields(usual)]
-        for key in given:
+        for key in argument:
             if key not in names:
                 raise ValueError(f"{name}: {shown(key)} is not known; allowed are {', '.join(names)}")
         try:
-            params = dataclasses.replace(usual, **{key: _frozen(value) for key, value in given.items()})
+            params = dataclasses.replace(usual, **{key: _frozen(value) for key, value in argument.items()})
         except (ValueError, TypeError) as error:
             raise ValueError(f"{name}: {error}") from None
     else:
-        raise ValueError(f"{name} must be {kind.__name__} or a mapping of its fields, got {shown(given)}")
+        raise ValueError(f"{name} must be {kind.__name__} or a mapping of its fields, got {shown(argument)}")
     for key, value in named.items():
         if getattr(params, key) != value:
             raise ValueError(f"{key} must be that of {name}, {shown(getattr(params, key))}, or left out, got {value!r}")

@@ -20,9 +20,9 @@ def is_own(file: int | Path) -> bool:
     """
     if not hasattr(os, "geteuid"):
         return True
-    found = os.stat(file)
-    shared = found.st_mode & stat.S_IWOTH or (found.st_mode & stat.S_IWGRP and not _is_own_group(found.st_gid))
-    return found.st_uid in (0, os.geteuid()) and not shared
+    status = os.stat(file)
+    shared = status.st_mode & stat.S_IWOTH or (status.st_mode & stat.S_IWGRP and not _is_own_group(status.st_gid))
+    return status.st_uid in (0, os.geteuid()) and not shared
 
 
 def _is_own_group(number: int) -> bool:

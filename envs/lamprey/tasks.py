@@ -378,7 +378,7 @@ class Economy(Weakened, InCurrent):
     }
     hidden = {
         "current_speed": Hidden(0.0, 0.15),
-        "current_direction": Hidden(0.0, 2.0 * np.pi, held=()),
+        "current_direction": Hidden(0.0, 2.0 * np.pi, test=()),
         "weakness": Hidden(-0.5, 0.5),
     }
     observes = {
@@ -541,7 +541,7 @@ class Speed(InCurrent, Directed):
     }
     hidden = {
         "current_speed": Hidden(0.0, 0.1),
-        "current_direction": Hidden(0.0, 2.0 * np.pi, held=()),
+        "current_direction": Hidden(0.0, 2.0 * np.pi, test=()),
         "lesion": Hidden(0.0, 1.0),
     }
     score = Score("return")

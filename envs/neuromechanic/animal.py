@@ -301,7 +301,7 @@ class Neuromechanic(Animal):
         drives: NDArray[np.float64],
         steps: int,
         records: NDArray[Any] | None = None,
-        done: int = 0,
+        offset: int = 0,
         stride: int = 1,
     ) -> None:
         if rows is not self._rows:  # a look at them, and a view, cost as much as several steps
@@ -312,7 +312,7 @@ class Neuromechanic(Animal):
         ids = checked_ids(ids, len(rows))
         whole("steps", steps, maximum=LONGEST)
         drives, count = kernel_drives(drives, len(ids), self.drive_size)
-        moments, done, stride = kernel_records(records, self.state, len(rows), count, done, stride)
+        moments, offset, stride = kernel_records(records, self.state, len(rows), count, offset, stride)
         move = self._kernels[len(self._work) > 1 and len(ids) > 1]
         given = (
             self.table,
@@ -326,7 +326,7 @@ class Neuromechanic(Animal):
             self._columns,
             moments,
         )
-        move(*given, done, stride, self.dt, self._control)
+        move(*given, offset, stride, self.dt, self._control)
 
     def twin(self) -> Neuromechanic:
         """Copy with a table of constants of its own, for analyses that change some; it shares all else."""

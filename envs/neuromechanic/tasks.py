@@ -89,7 +89,7 @@ class HindlimbHold(NeuromechanicTask):
         "push": Option(0.0, 50.0, "N", "largest force of the pushes"),
         "load": Option(0.0, 50.0, "N", "lasting force"),
     }
-    hidden = {"push": Hidden(4.0, 10.0, held=(8, 9)), "load": Hidden(2.0, 4.0, held=(8, 9))}
+    hidden = {"push": Hidden(4.0, 10.0, test=(8, 9)), "load": Hidden(2.0, 4.0, test=(8, 9))}
     endings = {FALLEN: Ending("the limb has left its posture")}
     physiology = measures("neuromechanic", "HindlimbHold")
     arguments = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from importlib import resources
@@ -102,17 +102,17 @@ class Population:
         label = f"population {self.name}"
         choice(f"{label}: dynamics", self.dynamics, DYNAMICS)
         whole(f"{label}: sides", self.sides, 1, 2)
-        known = CONSTANTS[self.dynamics]
-        for name in {name for constants in CONSTANTS.values() for name in constants}:
+        constants = CONSTANTS[self.dynamics]
+        for name in {name for group in CONSTANTS.values() for name in group}:
             value = getattr(self, name)
-            if name not in known:
+            if name not in constants:
                 if value is not None:
                     raise ValueError(
                         f"{label}: {name} is no constant of {self.dynamics}, got {shown(value)}; allowed are "
-                        f"{', '.join(known) or 'none'}"
+                        f"{', '.join(constants) or 'none'}"
                     )
                 continue
-            option, default = known[name]
+            option, default = constants[name]
             if value is None and default is None:
                 raise ValueError(f"{label}: {name} must be given with dynamics {self.dynamics}, got None")
             value = default if value is None else number(f"{label}: {name}", value)
@@ -259,10 +259,10 @@ class Circuit:
         whole("head_segments", self.head_segments, 0, self.segments)
         choice("ends", self.ends, ENDS)
         for name, kind in (("populations", Population), ("projections", Projection), ("senses", Sense)):
-            given = tuple(getattr(self, name))
-            if not all(isinstance(each, kind) for each in given) or len(given) > MAX_CELLS:
-                raise ValueError(f"{name} must be at most {MAX_CELLS} of type {kind.__name__}, got {shown(given)}")
-            object.__setattr__(self, name, given)
+            members = tuple(getattr(self, name))
+            if not all(isinstance(each, kind) for each in members) or len(members) > MAX_CELLS:
+                raise ValueError(f"{name} must be at most {MAX_CELLS} of type {kind.__name__}, got {shown(members)}")
+            object.__setattr__(self, name, members)
         if not isinstance(self.each_synapse, bool):
             raise ValueError(f"each_synapse must be true or false, got {shown(self.each_synapse)}")
         if self.step is not None:
@@ -314,8 +314,8 @@ class Circuit:
         for name in ("rostral", "caudal"):
             whole(f"{label}: {name}", getattr(projection, name), 1 - self.segments, self.segments - 1)
         if projection.rostral + projection.caudal < 0:
-            given = f"rostral={projection.rostral!r} and caudal={projection.caudal!r}"
-            raise ValueError(f"{label}: rostral + caudal must be at least 0, got {given}")
+            reach = f"rostral={projection.rostral!r} and caudal={projection.caudal!r}"
+            raise ValueError(f"{label}: rostral + caudal must be at least 0, got {reach}")
         self._check_shape(f"{label}: strength", projection.strength)
 
     def _check_senses(self) -> None:
@@ -405,12 +405,12 @@ class Circuit:
         words = {"source": "from", "target": "to"}
 
         def lines(member: Any, skip: tuple[str, ...] = ()) -> list[str]:
-            found = []
+            entries = []
             for field in fields(member):
                 value = getattr(member, field.name)
                 if field.name not in skip and value is not None and value != field.default:
-                    found.append(f"{words.get(field.name, field.name)} = {toml_value(value)}")
-            return found
+                    entries.append(f"{words.get(field.name, field.name)} = {toml_value(value)}")
+            return entries
 
         text = lines(self, ("populations", "projections", "senses", "muscles"))
         for each in self.populations:
@@ -424,24 +424,24 @@ class Circuit:
 
     @classmethod
     def from_table(cls, table: Mapping[str, Any]) -> Self:
-        """Make a circuit from what a TOML file holds."""
+        """Make a circuit from the tables of a TOML file."""
         table = dict(table)
         populations = table.pop("population", {})
         if not isinstance(populations, Mapping):
             raise ValueError(f"population must be tables by name, got {shown(populations)}")
         senses, projections = table.pop("sense", []), table.pop("projection", [])
-        for name, given in (("sense", senses), ("projection", projections)):
-            if not isinstance(given, list):
-                raise ValueError(f"{name} must be a list of tables, got {shown(given)}")
+        for name, tables in (("sense", senses), ("projection", projections)):
+            if not isinstance(tables, list):
+                raise ValueError(f"{name} must be a list of tables, got {shown(tables)}")
         output = table.pop("output", {})
-        _known("output", output, ["muscles"])
+        _check_keys("output", output, ["muscles"])
         own = [f.name for f in fields(cls) if f.name not in ("populations", "projections", "senses", "muscles")]
-        _known("circuit", table, [*own, "population", "projection", "sense", "output"])
+        _check_keys("circuit", table, [*own, "population", "projection", "sense", "output"])
         if "segments" not in table or "muscles" not in output:
             raise ValueError(f"circuit must have segments and output: muscles, got {', '.join([*table, *output])}")
         table["populations"] = [
-            _make(f"population {name}", Population, {"name": name, **_mapping(name, given)})
-            for name, given in populations.items()
+            _make(f"population {name}", Population, {"name": name, **_mapping(name, one)})
+            for name, one in populations.items()
         ]
         words = {"from": "source", "to": "target"}
         table["projections"] = [
@@ -571,35 +571,34 @@ def _weights(label: str, value: Any) -> Weights:
     return tuple(map(tuple, np.atleast_2d(array).tolist()))
 
 
-def _once(name: str, given: Iterable[str]) -> None:
-    names = list(given)
+def _once(name: str, labels: Iterable[str]) -> None:
+    names = list(labels)
     if twice := sorted({each for each in names if names.count(each) > 1}):
         raise ValueError(f"{name} must have each name once, got {', '.join(twice)} more than once; give name")
 
 
-def _mapping(name: str, given: Any) -> Mapping[str, Any]:
-    if not isinstance(given, Mapping):
-        raise ValueError(f"{name} must be a table, got {shown(given)}")
-    return given
+def _mapping(name: str, table: Any) -> Mapping[str, Any]:
+    if not isinstance(table, Mapping):
+        raise ValueError(f"{name} must be a table, got {shown(table)}")
+    return table
 
 
-def _known(name: str, given: Any, known: Iterable[str]) -> None:
+def _check_keys(name: str, table: Any, choices: Sequence[str]) -> None:
     """Raise ValueError unless a mapping has no other keys than these."""
-    names = tuple(known)
-    for key in _mapping(name, given):
-        choice(f"{name}: name", key, names)
+    for key in _mapping(name, table):
+        choice(f"{name}: name", key, choices)
 
 
-def _make(label: str, kind: Any, given: Any, like: Any = None) -> Any:
-    """Make a member of a circuit of a table, or of one that is like it."""
+def _make(label: str, kind: Any, table: Any, like: Any = None) -> Any:
+    """Make a member of a circuit from a table, or a copy of ``like`` with changes."""
     names = [field.name for field in fields(kind)]
-    _known(label, given, names)
-    plain = {key: tuple(v) if key in ("cells", "stretch") and isinstance(v, list) else v for key, v in given.items()}
+    _check_keys(label, table, names)
+    plain = {key: tuple(v) if key in ("cells", "stretch") and isinstance(v, list) else v for key, v in table.items()}
     if like is not None:
         return replace(like, **plain)
     required = (
         {"source", "target"} if kind is Projection else {"population", "signal"} if kind is Sense else {"dynamics"}
     )
-    if missing := sorted(required - given.keys()):
-        raise ValueError(f"{label} must have {', '.join(missing)}, got {', '.join(given)}")
+    if missing := sorted(required - table.keys()):
+        raise ValueError(f"{label} must have {', '.join(missing)}, got {', '.join(table)}")
     return kind(**plain)

@@ -379,7 +379,7 @@ class Canvas(Panel):
         margin: float = 0.0,
         height: float = 0.0,
     ) -> Panel:
-        """Panel with equal scales that shows ``points`` (N, 2), ``margin`` around them, and at least ``span``.
+        """Make a panel with equal scales that shows ``points`` (N, 2), ``margin`` around them, and at least ``span``.
 
         Args:
             area ((x, y, width, height), pt)
@@ -388,15 +388,15 @@ class Canvas(Panel):
                 ``FARTHEST`` spans.
             span, height: Least width and height of the view.
         """
-        shown = np.atleast_2d(np.asarray(points, float))
-        low, high = shown.min(0) - margin, shown.max(0) + margin
+        places = np.atleast_2d(np.asarray(points, float))
+        low, high = places.min(0) - margin, places.max(0) + margin
         shape = area[3] / area[2]
-        wanted = max(high[0] - low[0], (high[1] - low[1]) / shape)
+        extent = max(high[0] - low[0], (high[1] - low[1]) / shape)
         most = max(span, height / shape) if self.close else FARTHEST * span * max(1.0, 1.0 / shape)
-        width = min(max(span, height / shape, wanted), most)
+        width = min(max(span, height / shape, extent), most)
         half, middle = 0.5 * width * np.array([1.0, shape]), 0.5 * (low + high)
-        if wanted > most:
-            middle = np.clip(middle, shown[0] - 0.6 * half, shown[0] + 0.6 * half)
+        if extent > most:
+            middle = np.clip(middle, places[0] - 0.6 * half, places[0] + 0.6 * half)
         panel = self.panel(area, middle - half, middle + half)
         panel.header = max(0.0, HEADER - area[1])
         return panel

@@ -40,8 +40,8 @@ Snapshot = dict[str, Any]
 """State of environments as plain arrays; can be pickled."""
 
 
-def _made(task: str, arguments: Mapping[str, Any], split: str | None) -> Task:
-    """Make the task of a name, with its arguments and the part of what it hides from which episodes are drawn."""
+def _make_task(task: str, arguments: Mapping[str, Any], split: str | None) -> Task:
+    """Make a task by its name, with its arguments and the split that its hidden options are drawn from."""
     kind = load_task(task)
     allowed = task_arguments(kind)
     for key in arguments:
@@ -50,13 +50,13 @@ def _made(task: str, arguments: Mapping[str, Any], split: str | None) -> Task:
                 f"{kind.__name__} got an unexpected keyword argument {key!r}; allowed are "
                 f"{', '.join((*allowed, *SHARED))}"
             )
-    made = kind(**arguments)
+    instance = kind(**arguments)
     if split is not None:
         choice("split", split, SPLITS)
-        if split != "robust" and not made.hidden:
+        if split != "robust" and not instance.hidden:
             raise ValueError(f"split must be 'robust' or None for {kind.__name__}, which hides nothing, got {split!r}")
-        made.split = split
-    return made
+        instance.split = split
+    return instance
 
 
 def _steps(task: Task) -> int:
@@ -122,7 +122,7 @@ class Batch:
             choice("render_mode", render_mode, RENDER_MODES)
         for name, value in (("width", width), ("height", height)):
             whole(name, value, SMALLEST, LARGEST)
-        self.task = _made(task, arguments, split)
+        self.task = _make_task(task, arguments, split)
         animal = self.task.animal
         animal.threads = threads
         if isinstance(signals, str) or not isinstance(signals, Sequence):
@@ -179,7 +179,7 @@ class Batch:
         for some, options in self.options.episodes(ids, self.rngs, values or {}):
             self.task.reset(self.rows, self.memory, some, [self.rngs[i] for i in some], options)
         for j, i in enumerate(ids):
-            self.queue.set(i, [event.of(j) for event in events] if events else self.options.kept[i].events)
+            self.queue.set(i, [event.of(j) for event in events] if events else self.options.defaults[i].events)
         start = self._present(self.rows[ids], self.memory[ids])
         if self.senses is not None:
             start = self.senses.begin(ids, [self.rngs[i] for i in ids], start)
@@ -275,7 +275,7 @@ class Batch:
             "generators": [copy.deepcopy(rng.bit_generator.state) for rng in self.rngs],
             "events": copy.deepcopy(self.queue.waiting),
             "randomize": self.options.randomize,
-            "kept": copy.deepcopy(self.options.kept),
+            "kept": copy.deepcopy(self.options.defaults),
         }
 
     @property
@@ -305,7 +305,7 @@ class Batch:
         for name, own in arrays.items():
             own[...] = snapshot[name]
         self.rngs = rngs
-        self.options.randomize, self.options.kept = snapshot["randomize"], copy.deepcopy(snapshot["kept"])
+        self.options.randomize, self.options.defaults = snapshot["randomize"], copy.deepcopy(snapshot["kept"])
         for i, waiting in enumerate(copy.deepcopy(snapshot["events"])):
             self.queue.set(i, waiting)
         if self.view is not None:

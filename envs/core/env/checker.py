@@ -47,23 +47,23 @@ def check_vector_env(
         observation, info = env.reset(seed=seed + i)
         _same(observations[i], observation, f"first observation of row {i}")
         _same_info(infos, info, i, f"first info of row {i}")
-    done = np.zeros(envs.num_envs, np.bool_)
+    resets = np.zeros(envs.num_envs, np.bool_)
     episodes = 0
     for k in range(steps):
-        if mode is AutoresetMode.DISABLED and done.any():
-            observations, infos = envs.reset(options={"reset_mask": done.copy()})
-            for i in np.flatnonzero(done).tolist():
+        if mode is AutoresetMode.DISABLED and resets.any():
+            observations, infos = envs.reset(options={"reset_mask": resets.copy()})
+            for i in np.flatnonzero(resets).tolist():
                 observation, info = twins[i].reset()
                 _same(observations[i], observation, f"observation of row {i}, reset before step {k}")
                 _same_info(infos, info, i, f"info of row {i}, reset before step {k}")
-            done[:] = False
+            resets[:] = False
         actions = envs.action_space.sample() if policy is None else policy(observations)
         observations, rewards, terminated, truncated, infos = envs.step(actions)
         _same(rewards.shape, (envs.num_envs,), "shape of the rewards")
         _check(envs.observation_space.contains(observations), f"observations at step {k} leave their space")
         for i, env in enumerate(twins):
             where = f"row {i} at step {k}"
-            if mode is AutoresetMode.NEXT_STEP and done[i]:
+            if mode is AutoresetMode.NEXT_STEP and resets[i]:
                 observation, info = env.reset()
                 reward: Any = 0.0
                 end = cut = False
@@ -71,16 +71,16 @@ def check_vector_env(
                 observation, reward, end, cut, info = env.step(actions[i])
             _same(rewards[i], reward, f"reward of {where}")
             _same((bool(terminated[i]), bool(truncated[i])), (bool(end), bool(cut)), f"ending of {where}")
-            done[i] = end or cut
-            episodes += int(done[i])
-            if mode is AutoresetMode.SAME_STEP and done[i]:
+            resets[i] = end or cut
+            episodes += int(resets[i])
+            if mode is AutoresetMode.SAME_STEP and resets[i]:
                 _same(infos["final_obs"][i], observation, f"final_obs of {where}")
                 _same_info(infos["final_info"], info, i, f"final_info of {where}")
                 observation, info = env.reset()
             _same(observations[i], observation, f"observation of {where}")
             _same_info(infos, info, i, f"info of {where}")
         if mode is AutoresetMode.SAME_STEP:
-            done[:] = False
+            resets[:] = False
     for env in twins:
         env.close()
     return episodes

@@ -62,8 +62,8 @@ class LogUniform(Uniform):
         super().__post_init__()
 
     def draw(self, rng: np.random.Generator, size: Any = ()) -> ArrayLike:  # noqa: D102
-        drawn = np.exp(rng.uniform(np.log(self.low), np.log(self.high), size))
-        return np.clip(drawn, self.low, self.high)  # what is rounded stays within
+        values = np.exp(rng.uniform(np.log(self.low), np.log(self.high), size))
+        return np.clip(values, self.low, self.high)  # what is rounded stays within
 
 
 @dataclass(frozen=True)
@@ -89,8 +89,8 @@ class Normal(Distribution):
         from scipy.special import ndtr, ndtri  # what draws evenly needs no scipy
 
         places = ndtr((np.array([self.low, self.high]) - self.mean) / self.deviation)
-        drawn = self.mean + self.deviation * ndtri(rng.uniform(places[0], places[1], size))
-        return np.clip(drawn, self.low, self.high)
+        values = self.mean + self.deviation * ndtri(rng.uniform(places[0], places[1], size))
+        return np.clip(values, self.low, self.high)
 
     def ends(self) -> ArrayLike:  # noqa: D102
         return self.low, self.high
@@ -137,7 +137,7 @@ Drawn = Mapping[str, Distribution | Callable[[np.random.Generator], ArrayLike]]
 
 
 def read_distributions(randomize: Any, option: Callable[[str, str], Option], alone: Container[str]) -> Drawn:
-    """Check what ``randomize`` is given.
+    """Check the distributions of ``randomize``.
 
     Args:
         option: Gives the `Option` of a label for errors and a name, which must be known.
@@ -162,11 +162,11 @@ def read_distributions(randomize: Any, option: Callable[[str, str], Option], alo
             if pair.shape != (2,) or pair[0] > pair[1]:
                 raise ValueError(f"{label} must be (low, high) of a scalar, got {shown(one)}")
             one = Uniform(float(pair[0]), float(pair[1]))
-        known = option(label, name)
-        ends = known.check(label, one.ends())
+        setting = option(label, name)
+        ends = setting.check(label, one.ends())
         if ends.ndim > 1:
-            known.spread(label, ends[0], 1)
-        elif known.shape and not one.each and name not in alone:
+            setting.spread(label, ends[0], 1)
+        elif setting.shape and not one.each and name not in alone:
             raise ValueError(f"{label} must be (low, high) of a scalar, or drawn with each=True, got {shown(one)}")
         checked[name] = one
     return checked
@@ -179,10 +179,10 @@ def drawn(
     values: dict[str, list[Any]] = {name: [] for name in randomize}
     for rng in rngs:
         for name, one in randomize.items():
-            known = option(name, name)
+            setting = option(name, name)
             if isinstance(one, Distribution):
-                number_or_all = one.draw(rng, known.shape if one.each else ())
-                values[name].append(np.broadcast_to(number_or_all, known.shape))
+                number_or_all = one.draw(rng, setting.shape if one.each else ())
+                values[name].append(np.broadcast_to(number_or_all, setting.shape))
             else:
-                values[name].append(known.spread(f"randomize: {name}", one(rng), 1)[0])
+                values[name].append(setting.spread(f"randomize: {name}", one(rng), 1)[0])
     return {name: np.array(each) for name, each in values.items()}

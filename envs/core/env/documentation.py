@@ -40,7 +40,7 @@ def describe(
     max_episode_steps: int | None = None,
     reward_threshold: float | None = None,
 ) -> str:
-    """Documentation of a task as an environment, with Gymnasium's headings, in Markdown.
+    """Document a task as an environment, with Gymnasium's headings, in Markdown.
 
     Args:
         history: Observations that are stacked.
@@ -50,17 +50,17 @@ def describe(
     Raises:
         ValueError: If the docstring lacks one of the headings.
     """
-    written = sections(task)
+    texts = sections(task)
     seconds = "" if max_episode_steps is None else f", {max_episode_steps / task.control_rate:g} s"
     parts = {
-        "Description": f"{written['Description']}\n\n{task.control_rate:g} actions a second{seconds}.",
+        "Description": f"{texts['Description']}\n\n{task.control_rate:g} actions a second{seconds}.",
         "Action Space": _actions(task),
         "Observation Space": _observations(task, history),
-        "Rewards": _rewards(task, written["Rewards"], env_id, reward_threshold),
-        "Starting State": written["Starting State"],
+        "Rewards": _rewards(task, texts["Rewards"], env_id, reward_threshold),
+        "Starting State": texts["Starting State"],
         "Episode End": _endings(task, max_episode_steps),
         "Arguments": _arguments(task),
-        "Version History": written["Version History"],
+        "Version History": texts["Version History"],
     }
     return "\n\n".join([summary(type(task)), *(f"## {name}\n\n{text}" for name, text in parts.items())])
 
@@ -71,24 +71,24 @@ def summary(kind: type[Task]) -> str:
 
 
 def sections(task: Task) -> dict[str, str]:
-    """What the docstrings of a task's class and its bases hold, by heading; a class's own text wins.
+    """Read the sections of the docstrings of a task's class and its bases by heading; a class's own text wins.
 
     ``{name}`` and ``{name:format}`` stand for attributes of the task.
 
     Raises:
         ValueError: If one of `WRITTEN` is missing, or there is another.
     """
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for base in reversed(type(task).__mro__):
         parts = re.split(r"^## (.*)$", inspect.cleandoc(vars(base).get("__doc__") or ""), flags=re.MULTILINE)
-        found |= dict(zip(parts[1::2], map(str.strip, parts[2::2]), strict=True))
-    if set(found) != set(WRITTEN):
-        raise ValueError(f"docstring of {type(task).__name__} must have the headings {WRITTEN}, got {tuple(found)}")
+        texts |= dict(zip(parts[1::2], map(str.strip, parts[2::2]), strict=True))
+    if set(texts) != set(WRITTEN):
+        raise ValueError(f"docstring of {type(task).__name__} must have the headings {WRITTEN}, got {tuple(texts)}")
 
     def value(match: re.Match[str]) -> str:
         return format(getattr(task, match[1]), match[2] or "")
 
-    return {name: re.sub(r"\{(\w+)(?::([^}]*))?\}", value, text) for name, text in found.items()}
+    return {name: re.sub(r"\{(\w+)(?::([^}]*))?\}", value, text) for name, text in texts.items()}
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -148,7 +148,7 @@ def _observations(task: Task, history: int) -> str:
     )
 
 
-def _rewards(task: Task, written: str, env_id: str | None, threshold: float | None) -> str:
+def _rewards(task: Task, description: str, env_id: str | None, threshold: float | None) -> str:
     score = task.score
     unit = "" if score.unit == "1" else f" in {score.unit}"
     if score.name == "return":
@@ -162,7 +162,7 @@ def _rewards(task: Task, written: str, env_id: str | None, threshold: float | No
     if threshold is not None:
         text += f" A return of {threshold:g} counts as solved."
     table = _figures(env_id)
-    return f"{written}\n\n{text}" + (f"\n\n{table}" if table else "")
+    return f"{description}\n\n{text}" + (f"\n\n{table}" if table else "")
 
 
 @cache
@@ -239,14 +239,14 @@ def _arguments(task: Task) -> str:
 
 
 def _hidden(task: Task) -> str:
-    drawn = [
+    ranges = [
         f"``{name}`` {one.low:g} .. {one.high:g}{' (evenly in its logarithm)' if one.logarithmic else ''}"
         for name, one in task.hidden.items()
     ]
-    if not drawn:
+    if not ranges:
         return ""
     return (
-        f"\n\nDrawn for every episode, and not shown: {', '.join(drawn)}; ``split`` holds back the outer tenths of "
+        f"\n\nDrawn for every episode, and not shown: {', '.join(ranges)}; ``split`` holds back the outer tenths of "
         "these, and two within."
     )
 

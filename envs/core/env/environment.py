@@ -84,19 +84,19 @@ class Shared:
         self.batch.options.set_randomize(randomize)
 
     def _spaces(self) -> tuple[Any, Box]:
-        """Observation and action space of one row."""
+        """Make the observation and action space of one row."""
         history, *shape = self.batch.frames.shape[1:]
         shape[-1] *= history
-        seen: Any = Box(-LIMIT, LIMIT, tuple(shape), np.float32)
+        observations: Any = Box(-LIMIT, LIMIT, tuple(shape), np.float32)
         if self.batch.pixels is not None:
-            seen = Box(np.uint8(0), np.uint8(255), tuple(shape), np.uint8)
+            observations = Box(np.uint8(0), np.uint8(255), tuple(shape), np.uint8)
         if self._goals:
             if self.batch.pixels is not None:
                 raise ValueError("observation must be 'fields' with goal=True, got 'pixels'")
             goal = Box(-LIMIT, LIMIT, (2,), np.float32)
             rest = Box(-LIMIT, LIMIT, (history * (shape[-1] // history - 4),), np.float32)
-            seen = Dict({"observation": rest, "achieved_goal": goal, "desired_goal": goal})
-        return seen, Box(-1.0, 1.0, (self.task.action_size,), np.float32)
+            observations = Dict({"observation": rest, "achieved_goal": goal, "desired_goal": goal})
+        return observations, Box(-1.0, 1.0, (self.task.action_size,), np.float32)
 
     def compute_reward(self, achieved_goal: Any, desired_goal: Any, info: Any = None) -> Any:
         """Rewards for goals (..., 2) as they are observed, with ``goal=True``; ``info`` is not read."""
@@ -108,14 +108,14 @@ class Shared:
     _goals = False
     """Whether observations are mappings with goals."""
 
-    def _formed(self, seen: NDArray[Any]) -> Any:
-        """Observations (B, ...) in the form of the space: with ``goal=True`` a mapping."""
+    def _formed(self, observations: NDArray[Any]) -> Any:
+        """Bring observations (B, ...) into the form of the space: with ``goal=True`` a mapping."""
         if not self._goals:
-            return seen
-        frames = seen.reshape(len(seen), self.batch.frames.shape[1], -1)
+            return observations
+        frames = observations.reshape(len(observations), self.batch.frames.shape[1], -1)
         size = frames.shape[2] - 4
         return {
-            "observation": frames[:, :, :size].reshape(len(seen), -1),
+            "observation": frames[:, :, :size].reshape(len(observations), -1),
             "achieved_goal": frames[:, -1, size : size + 2].copy(),
             "desired_goal": frames[:, -1, size + 2 :].copy(),
         }
@@ -229,9 +229,11 @@ class BodyEnv(Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         self._show()
         return self._row(self.batch.observe(self.batch.ids[:0])), self._info()
 
-    def _row(self, seen: NDArray[Any]) -> Any:
-        """Observation of the animal, from those of all one of them."""
-        return {name: value[0] for name, value in self._formed(seen).items()} if self._goals else seen[0]
+    def _row(self, observations: NDArray[Any]) -> Any:
+        """Return the observation of the only animal."""
+        return (
+            {name: value[0] for name, value in self._formed(observations).items()} if self._goals else observations[0]
+        )
 
     def step(self, action: ArrayLike) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
         """Hold ``action`` for one control period; values beyond [-1, 1] are clipped.

@@ -73,12 +73,12 @@ class GoalTask(Task):
             episodes.memory["frame"][:, 2] = np.arctan2(ahead[:, 1], ahead[:, 0])
 
     def sense(self, rows: Rows, memory: Rows) -> dict[str, NDArray[Any]]:  # noqa: D102
-        seen = super().sense(rows, memory)
+        senses = super().sense(rows, memory)
         if not self.goal:
-            return seen
+            return senses
         origin, angle = memory["frame"][:, :2], memory["frame"][:, 2]
-        turned = seen["heading"] - angle
-        return seen | {
+        turned = senses["heading"] - angle
+        return senses | {
             "facing": np.stack([np.cos(turned), np.sin(turned)], 1),
             "achieved_goal": to_body_frame(angle, self.goal_place(rows) - origin),
             "desired_goal": to_body_frame(angle, self.goal_wanted(memory) - origin),
@@ -88,8 +88,8 @@ class GoalTask(Task):
         full = super().reward(rows, memory)  # type: ignore[safe-super]
         if not self.goal:
             return full
-        seen = self.observe(rows, memory)
-        return self.compute_reward(*(seen[:, self.layout.slices[name]] for name in GOALS))
+        observations = self.observe(rows, memory)
+        return self.compute_reward(*(observations[:, self.layout.slices[name]] for name in GOALS))
 
     def compute_reward(self, achieved: ArrayLike, desired: ArrayLike) -> Floats:
         """Rewards (...) of goals (..., 2) as they are observed."""

@@ -21,8 +21,8 @@ Values = Mapping[str, NDArray[np.float64]]
 
 
 @dataclass(frozen=True)
-class Kept:
-    """Options that hold for all episodes of a row, and events, until others are kept."""
+class Defaults:
+    """Options and events of all episodes of a row, until a reset replaces them."""
 
     values: Values = field(default_factory=dict)
     events: Sequence[Event] = ()
@@ -41,8 +41,8 @@ class ResetOptions:
         self.options: dict[str, Option] = {**task.animal.parameters, **task.options}
         """Options by name, the animal's parameters first."""
         self.set_randomize(randomize)
-        self.kept = [Kept()] * count
-        """Options that stay, of each row."""
+        self.defaults = [Defaults()] * count
+        """Options of each row that stay for later resets."""
 
     def set_randomize(self, randomize: Any) -> None:
         """Draw otherwise from the next episodes on."""
@@ -91,7 +91,7 @@ class ResetOptions:
         """Keep values and events, which have an entry for each of ``ids``, for the episodes that follow."""
         for j, i in enumerate(ids):
             own = {name: value[j].copy() for name, value in values.items()}
-            self.kept[i] = Kept(own, [event.of(j) for event in events])
+            self.defaults[i] = Defaults(own, [event.of(j) for event in events])
 
     def episodes(
         self, ids: NDArray[np.int64], rngs: Sequence[np.random.Generator], values: Values
@@ -102,13 +102,13 @@ class ResetOptions:
         """
         parts: dict[Any, list[int]] = {}
         for j, i in enumerate(ids):
-            parts.setdefault(tuple(sorted(self.kept[i].values)), []).append(j)
+            parts.setdefault(tuple(sorted(self.defaults[i].values)), []).append(j)
         for part in map(np.array, parts.values()):
             some, options = ids[part], {}
             if self.randomize:
                 from .distributions import drawn
 
                 options = drawn(self.randomize, [rngs[i] for i in some], self._option)
-            for name in self.kept[some[0]].values:
-                options[name] = np.array([self.kept[i].values[name] for i in some])
+            for name in self.defaults[some[0]].values:
+                options[name] = np.array([self.defaults[i].values[name] for i in some])
             yield some, options | {name: value[part] for name, value in values.items()}

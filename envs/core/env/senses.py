@@ -116,20 +116,20 @@ class Senses:
         under_way[ids, -1] = sent[ids]
         return arrived
 
-    def _disturbed(self, seen: NDArray[Any], state: NDArray[Any]) -> NDArray[Any]:
-        """Observations with what the senses do to them, but for their delay."""
+    def _disturbed(self, observations: NDArray[Any], state: NDArray[Any]) -> NDArray[Any]:
+        """Add the noise, rounding and dropouts of the senses to observations, without their delay."""
         if not (self._draws or len(self._rounded)):
-            return seen
-        seen = seen.astype(float)
+            return observations
+        observations = observations.astype(float)
         seed, count = state["seed"], state["count"]
         if len(self._noisy):
-            seen[:, self._noisy] += self._deviation * normal(seed, count, len(self._noisy))
+            observations[:, self._noisy] += self._deviation * normal(seed, count, len(self._noisy))
         if len(self._rounded):
-            seen[:, self._rounded] = np.rint(seen[:, self._rounded] / self._step) * self._step
+            observations[:, self._rounded] = np.rint(observations[:, self._rounded] / self._step) * self._step
         if len(self._droppable):
             silent = uniform(seed ^ _DROPS, count, len(self._droppable)) < self._share
-            seen[:, self._droppable] = np.where(silent, 0.0, seen[:, self._droppable])
-        return np.clip(seen, -LIMIT, LIMIT).astype(np.float32)
+            observations[:, self._droppable] = np.where(silent, 0.0, observations[:, self._droppable])
+        return np.clip(observations, -LIMIT, LIMIT).astype(np.float32)
 
 
 def _of_fields(

@@ -201,27 +201,26 @@ BODY = (0.7, 1.3)
 class Hidden:
     """Range from which an option is drawn for every episode, without being shown.
 
-    Of its tenths ``split="test"`` draws from those that are ``held``, ``"within"`` from `WITHIN`, and ``"train"`` from
-    the rest. By default the outer ones are held, the two last of a range that begins at 0: what is learned in between
-    has to go on beyond.
+    Of its tenths ``split="test"`` draws from ``test``, ``"within"`` from `WITHIN`, and ``"train"`` from the rest.
 
     Args:
         logarithmic: Evenly in its logarithm.
-        held: None of an angle, say, whose range has no ends: then all splits draw from all of it.
+        test: The outer tenths by default, so that policies have to extrapolate; the two last of a range that begins at
+            0. Empty for a range without ends, such as that of an angle: then all splits draw from all of it.
     """
 
     low: float
     high: float
     logarithmic: bool = False
-    held: tuple[int, ...] | None = None
+    test: tuple[int, ...] | None = None
 
     def tenths(self, split: str | None) -> list[int]:
-        """Tenths of the range from which a split draws."""
-        held = self.held if self.held is not None else (8, 9) if self.low == 0.0 else (0, 9)
-        if not held:
+        """Return the tenths of the range that a split draws from."""
+        test = self.test if self.test is not None else (8, 9) if self.low == 0.0 else (0, 9)
+        if not test:
             return list(range(10))
-        known = {"test": held, "within": WITHIN, "train": {*range(10)} - {*held, *WITHIN}}
-        return sorted(known.get(split or "", range(10)))
+        parts = {"test": test, "within": WITHIN, "train": {*range(10)} - {*test, *WITHIN}}
+        return sorted(parts.get(split or "", range(10)))
 
     def draw(self, rng: np.random.Generator, split: str | None = None) -> float:
         """Draw a value, from all of the range or from what a split leaves of it."""

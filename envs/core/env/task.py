@@ -48,9 +48,9 @@ class EpisodeStart:
         return np.array([function(rng) for rng in self.rngs])
 
     def hidden(self, name: str) -> Floats:
-        """Give a hidden option (A,), or else draw it; the generators move on by as much either way."""
-        drawn = self.draw(lambda rng: self.ranges[name].draw(rng, self.split))
-        return self.options.get(name, drawn)
+        """Return a hidden option (A,), drawn unless it is set; the generators advance equally either way."""
+        values = self.draw(lambda rng: self.ranges[name].draw(rng, self.split))
+        return self.options.get(name, values)
 
 
 class Task(ABC):
@@ -263,15 +263,15 @@ def load_task(task: str) -> type[Task]:
 
 
 def task_arguments(kind: type[Task]) -> dict[str, Any]:
-    """Arguments of a task with their defaults, those of its base classes too; `inspect.Parameter.empty` without."""
-    found = {
+    """Return the arguments of a task and its base classes with their defaults, `inspect.Parameter.empty` if none."""
+    arguments = {
         name: parameter.default
         for base in reversed(kind.__mro__)
         if base is not object and "__init__" in vars(base)
         for name, parameter in signature(base).parameters.items()
         if parameter.kind is parameter.POSITIONAL_OR_KEYWORD
     }
-    return dict(sorted(found.items()))
+    return dict(sorted(arguments.items()))
 
 
 def clipped(actions: ArrayLike) -> NDArray[np.float32]:
@@ -288,17 +288,17 @@ def _read_measures(animal: str) -> Mapping[str, Any]:
 def measures(
     animal: str, task: str, inherited: Mapping[str, Measure] | None = None, **bounds: float
 ) -> dict[str, Measure]:
-    """Measures of a task, for its ``physiology``: those it inherits, and its own of ``<animal>/physiology.toml``.
+    """Read the measures of a task for its ``physiology``: inherited ones, and its own of ``<animal>/physiology.toml``.
 
     An entry without a ``kind`` changes the inherited measure of its name; a ``bound`` or ``maximum`` that is a word is
     the number of that name in ``bounds``.
     """
-    found = dict(inherited or {})
+    table = dict(inherited or {})
     for name, entry in _read_measures(animal)[task].items():
         named = {key: bounds[entry[key]] for key in ("bound", "maximum") if isinstance(entry.get(key), str)}
         entry = {**entry, **named}
-        found[name] = Measure(**entry) if "kind" in entry else replace(found[name], **entry)
-    return found
+        table[name] = Measure(**entry) if "kind" in entry else replace(table[name], **entry)
+    return table
 
 
 def tolerance(value: ArrayLike, low: float, high: float, margin: float, at_margin: float = 0.1) -> Floats:

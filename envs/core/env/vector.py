@@ -52,8 +52,8 @@ class BodyVectorEnv(Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32], 
         try:
             mode = AutoresetMode(autoreset_mode)
         except ValueError:
-            known = ", ".join(mode.value for mode in AutoresetMode)
-            raise ValueError(f"autoreset_mode must be one of {known}, got {shown(autoreset_mode)}") from None
+            modes = ", ".join(mode.value for mode in AutoresetMode)
+            raise ValueError(f"autoreset_mode must be one of {modes}, got {shown(autoreset_mode)}") from None
         self.batch = Batch(task, num_envs, render_mode=render_mode, **arguments)
         self._goals = GOALS[1] in self.task.layout.slices
         self.num_envs = num_envs
@@ -71,7 +71,7 @@ class BodyVectorEnv(Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32], 
         if max_episode_steps is not None:
             self._limit = number("max_episode_steps", max_episode_steps, minimum=1)
         self._elapsed = np.zeros(num_envs)
-        self._done = np.zeros(num_envs, np.bool_)  # valid only while _over
+        self._resets = np.zeros(num_envs, np.bool_)  # valid only while _over
         self._over = False
         self._seeds: list[int] = []
         self._everyone = np.ones(num_envs, np.bool_)
@@ -123,12 +123,12 @@ class BodyVectorEnv(Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32], 
         ids = np.flatnonzero(mask)
         values, events, keep = self.batch.options.read(options, len(ids))
         self._seed(seed, ids)
-        done = self._done if self._over else np.zeros(self.num_envs, np.bool_)
-        self._done, self._over = done | mask, True  # until all went well
+        resets = self._resets if self._over else np.zeros(self.num_envs, np.bool_)
+        self._resets, self._over = resets | mask, True  # until all went well
         self.batch.reset(ids, values, events, keep)
         self._elapsed[ids] = 0.0
-        self._done = done & ~mask
-        self._over = bool(self._done.any())
+        self._resets = resets & ~mask
+        self._over = bool(self._resets.any())
         self._show()
         return self._formed(self.batch.observe(ids[:0])), self._info(mask)
 
@@ -165,18 +165,18 @@ class BodyVectorEnv(Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32], 
         Raises:
             ValueError: If the actions have a wrong shape or are not finite.
         """
-        batch, done = self.batch, self._done
+        batch, resets = self.batch, self._resets
         if not batch.rngs:
             raise ResetNeeded("no episode has begun: call reset()")
         checked = batch.check_actions(actions)
         alive = batch.ids
         if self._over:
             if self.autoreset_mode is AutoresetMode.DISABLED:
-                raise ResetNeeded(f"episodes of rows {np.flatnonzero(done)} have ended: reset them with reset_mask")
-            alive = np.flatnonzero(~done)
+                raise ResetNeeded(f"episodes of rows {np.flatnonzero(resets)} have ended: reset them with reset_mask")
+            alive = np.flatnonzero(~resets)
         rewards, ending = batch.step(checked, alive)
         if self._over:
-            ids = np.flatnonzero(done)
+            ids = np.flatnonzero(resets)
             batch.reset(ids)
             self._elapsed[ids] = -1.0  # this step does not count
             ending[ids] = 0.0
@@ -188,7 +188,7 @@ class BodyVectorEnv(Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32], 
             return observations, rewards, terminated, truncated, self._info(self._everyone)
         over = terminated | truncated
         if self.autoreset_mode is not AutoresetMode.SAME_STEP:
-            self._done = over
+            self._resets = over
             return observations, rewards, terminated, truncated, self._info(self._everyone, ending)
 
         ids = np.flatnonzero(over)
@@ -227,10 +227,10 @@ class BodyVectorEnv(Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32], 
 
     def save(self) -> Snapshot:
         """Copy the state of all rows, generators included."""
-        done = self._done.copy() if self._over else np.zeros_like(self._done)
-        return self.batch.save() | {"elapsed": self._elapsed.copy(), "done": done}
+        resets = self._resets.copy() if self._over else np.zeros_like(self._resets)
+        return self.batch.save() | {"elapsed": self._elapsed.copy(), "done": resets}
 
     def restore(self, snapshot: Snapshot) -> None:
         """Return to a state that ``save`` gave; the future then repeats itself exactly."""
-        self.batch.restore(snapshot, elapsed=self._elapsed, done=self._done)
-        self._over = bool(self._done.any())
+        self.batch.restore(snapshot, elapsed=self._elapsed, done=self._resets)
+        self._over = bool(self._resets.any())

@@ -62,15 +62,15 @@ def compiled() -> set[Path]:
 
 
 def code_digest(function: Callable[..., Any]) -> str:
-    """Digest of a function's code and of all that it reaches: the same in every process, another after an edit."""
+    """Compute the digest of a function's code and of all that it reaches; it is the same in every process."""
     functions: list[Any] = [function]  # those that it calls are appended
     digest = hashlib.sha256()
     for each in functions:
         cells = zip(each.__code__.co_freevars, each.__closure__ or (), strict=True)
-        found = each.__globals__ | {name: cell.cell_contents for name, cell in cells}
+        values = each.__globals__ | {name: cell.cell_contents for name, cell in cells}
         described = (
             _describe((each.__code__, each.__defaults__), each, functions),
-            _describe_names(found, each, functions),
+            _describe_names(values, each, functions),
         )
         digest.update(f"{each.__module__} {each.__qualname__} {described}".encode())
     return digest.hexdigest()
@@ -98,13 +98,15 @@ def _describe(value: Any, user: Any, functions: list[Any]) -> str:
     return re.sub(" at 0x[0-9A-Fa-f]+", "", f"{value!r} {members}")
 
 
-def _describe_names(found: Mapping[str, Any], user: Any, functions: list[Any]) -> list[str]:
+def _describe_names(values: Mapping[str, Any], user: Any, functions: list[Any]) -> list[str]:
     """Describe those names that the function ``user`` uses."""
 
     def names(code: CodeType) -> set[str]:
         return {*code.co_names, *code.co_freevars}.union(*map(names, filter(inspect.iscode, code.co_consts)))
 
-    return [f"{name} {_describe(found[name], user, functions)}" for name in sorted(names(user.__code__) & found.keys())]
+    return [
+        f"{name} {_describe(values[name], user, functions)}" for name in sorted(names(user.__code__) & values.keys())
+    ]
 
 
 def file_of(function: Callable[..., Any], *key: Any) -> Path:

@@ -87,11 +87,11 @@ def variant(function: Callable[..., Any], name: str, **constants: Any) -> Any:
 
 @functools.cache
 def _variant(function: Any, name: str, constants: frozenset[tuple[str, Any]]) -> Any:
-    given, changed = dict(constants), {}
+    values, changed = dict(constants), {}
     plain = getattr(function, "py_func", function)
     for each in {line.argval for line in dis.get_instructions(plain) if line.opname == "LOAD_GLOBAL"}:
         own = plain.__globals__.get(each)
-        value = given.get(each, own)
+        value = values.get(each, own)
         if hasattr(value, "py_func"):
             value = _variant(value, name, constants)
         if value is not own:

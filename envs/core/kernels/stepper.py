@@ -58,22 +58,22 @@ def kernel_drives(drives: ArrayLike, count: int, size: int) -> tuple[NDArray[np.
 
 
 def kernel_records(
-    records: NDArray[Any] | None, moment: np.dtype[Any], rows: int, drives: int, done: int, stride: int
+    records: NDArray[Any] | None, moment: np.dtype[Any], rows: int, drives: int, offset: int, stride: int
 ) -> tuple[NDArray[np.float64], int, int]:
-    """Check where ``rows`` are recorded while they follow so many ``drives``, and give it as loops take it.
+    """Check the array that ``rows`` are recorded in, and return it with offset and stride as the kernels take them.
 
     The rest is as of `Animal.run`; ``moment`` is what ``records`` hold.
     """
     if records is None:
         return _NOWHERE, 0, drives + 1
     whole("stride", stride, maximum=LONGEST)
-    whole("done", done, -stride, LONGEST)
-    last = (done + drives) // stride
+    whole("offset", offset, -stride, LONGEST)
+    last = (offset + drives) // stride
     if not (isinstance(records, np.ndarray) and records.dtype == moment and records.flags.carray):
         raise ValueError(f"records must be an array of the animal's state, got {shown(records)}")
     if records.ndim != 2 or len(records) != rows or records.shape[1] <= last:
         raise ValueError(f"records must have shape ({rows}, N) with N over {last}, got {records.shape}")
-    return records.view(np.float64).reshape(*records.shape, -1), done, stride
+    return records.view(np.float64).reshape(*records.shape, -1), offset, stride
 
 
 class Stepper:
@@ -148,7 +148,7 @@ class Stepper:
         ids: NDArray[np.int64],
         drives: ArrayLike | None,
         records: NDArray[Any] | None,
-        done: int,
+        offset: int,
         stride: int,
         steps: int,
         *arguments: Any,
@@ -165,8 +165,8 @@ class Stepper:
             self._run(rows, ids, _NONE, _ONCE, 1, _NOWHERE, 0, 2, steps, *arguments)
             return
         drives, many = kernel_drives(drives, len(ids), self._columns.size)
-        kept = kernel_records(records, self._records[0], len(rows), many, done, stride)
-        self._run(rows, ids, self._columns, drives, many, *kept, steps, *arguments)
+        recording = kernel_records(records, self._records[0], len(rows), many, offset, stride)
+        self._run(rows, ids, self._columns, drives, many, *recording, steps, *arguments)
 
     def _run(
         self, rows: NDArray[Any], ids: NDArray[np.int64], columns: NDArray[np.int64], drives: Any, *arguments: Any

@@ -101,7 +101,7 @@ class Animal(ABC):
         """Shapes of what `reset` takes of each row beside the ``parameters``."""
 
     @abstractmethod
-    def start(self, fresh: NDArray[Any], given: Mapping[str, NDArray[np.float64]]) -> None:
+    def start(self, fresh: NDArray[Any], values: Mapping[str, NDArray[np.float64]]) -> None:
         """Set ``fresh`` rows (A,), which `rows` has made, to the initial values that were given, each (A, ...)."""
 
     def reset(self, rows: NDArray[Any], ids: NDArray[np.int64], start: Mapping[str, ArrayLike] | None = None) -> None:
@@ -116,9 +116,9 @@ class Animal(ABC):
         Raises:
             ValueError: For an unknown name, a wrong shape, or a value that is not possible.
         """
-        given = read_start(start, self.start_shapes(), len(ids), self.parameters)
+        values = read_start(start, self.start_shapes(), len(ids), self.parameters)
         fresh = self.rows(len(ids))
-        self.start(fresh, given)
+        self.start(fresh, values)
         rows[ids] = fresh
 
     @abstractmethod
@@ -135,7 +135,7 @@ class Animal(ABC):
         drives: NDArray[np.float64],
         steps: int,
         records: NDArray[Any] | None = None,
-        done: int = 0,
+        offset: int = 0,
         stride: int = 1,
     ) -> None:
         """Advance rows, all of them well, with each of several drives held in turn, as `advance` does with one.
@@ -147,10 +147,10 @@ class Animal(ABC):
             steps: Time steps for which each is held.
             records ((B, N) records of ``state``): Moment k of a row is written when it has followed k ``stride``
                 drives, unless it has failed.
-            done: Drives that the rows had followed before; negative where moment 0 is yet to come.
+            offset: Drives that the rows had followed before; negative where moment 0 is yet to come.
             stride: Drives between moments.
         """
-        for k, drive in enumerate(drives, done + 1):
+        for k, drive in enumerate(drives, offset + 1):
             well = rows["status"][ids] == 0.0
             if not well.any():
                 break
@@ -188,12 +188,12 @@ class InLanes(Animal):
         ids: NDArray[np.int64],
         drives: NDArray[np.float64],
         records: NDArray[Any] | None,
-        done: int,
+        offset: int,
         stride: int,
         steps: int,
     ) -> None:
-        """`run` as far as the rows are well."""
-        self._stepper.run(rows, ids, drives, records, done, stride, steps, *self._arguments())
+        """Run rows until they fail."""
+        self._stepper.run(rows, ids, drives, records, offset, stride, steps, *self._arguments())
 
     def advance(self, rows: NDArray[Any], ids: NDArray[np.int64], drive: NDArray[np.float64], steps: int) -> None:  # noqa: D102
         self._move(rows, ids, drive[None], None, 0, 1, steps)
@@ -205,22 +205,22 @@ class InLanes(Animal):
         drives: NDArray[np.float64],
         steps: int,
         records: NDArray[Any] | None = None,
-        done: int = 0,
+        offset: int = 0,
         stride: int = 1,
     ) -> None:
         check_rows(rows, self.state)
         began = rows["time"].copy()
-        self._move(rows, ids, drives, records, done, stride, steps)
+        self._move(rows, ids, drives, records, offset, stride, steps)
         failed = np.flatnonzero(rows["status"][ids])  # places in ``ids``
         while failed.size:  # they are as they were at the last moment, from where `advance` may know a way
             followed = np.rint((rows["time"] - began)[ids[failed]] / (steps * self.dt)).astype(int)
             k = followed.min()
-            until = min(k + stride - (done + k) % stride, len(drives))
+            until = min(k + stride - (offset + k) % stride, len(drives))
             again, failed = failed[followed == k], failed[followed > k]
             rows["status"][ids[again]] = 0.0
-            super().run(rows, ids[again], drives[k:until, again], steps, records, done + k, stride)
+            super().run(rows, ids[again], drives[k:until, again], steps, records, offset + k, stride)
             well = again[rows["status"][ids[again]] == 0.0]
-            self._move(rows, ids[well], drives[until:, well], records, done + until, stride, steps)
+            self._move(rows, ids[well], drives[until:, well], records, offset + until, stride, steps)
             failed = np.concatenate([failed, well[rows["status"][ids[well]] != 0.0]])
 
 
@@ -277,18 +277,18 @@ def read_start(
     Raises:
         ValueError: For an unknown name, a wrong shape, or a value that is no number or out of range.
     """
-    given = {}
+    values = {}
     for name, value in (start or {}).items():
         label = f"start: {name}"
         if name in parameters:
-            given[name] = parameters[name].spread(label, value, count)
+            values[name] = parameters[name].spread(label, value, count)
             continue
         if name not in shapes:
             raise ValueError(f"start: {name!r} is not known; allowed are {', '.join([*shapes, *parameters])}")
         array = within(label, value, -LARGEST_START, LARGEST_START, "in SI")
         shape = (count, *shapes[name])
         try:
-            given[name] = np.broadcast_to(array, shape)
+            values[name] = np.broadcast_to(array, shape)
         except ValueError:
             raise ValueError(f"{label} must have shape {shape[1:]} or {shape}, got {array.shape}") from None
-    return given
+    return values

@@ -95,14 +95,14 @@ def headings(joint_angle: NDArray[np.float64], heading: NDArray[np.float64]) -> 
 
 
 def start_angles(
-    given: Mapping[str, NDArray[np.float64]], name: str, straight: NDArray[np.float64]
+    values: Mapping[str, NDArray[np.float64]], name: str, straight: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Angles (A, n) rad of initial values: those of this ``name``, or ``joint_angle`` about ``heading``."""
-    if name in given:
-        return given[name]
-    if not given.keys() & {"joint_angle", "heading"}:
+    """Return the angles (A, n) rad of initial values: those of this ``name``, or ``joint_angle`` about ``heading``."""
+    if name in values:
+        return values[name]
+    if not values.keys() & {"joint_angle", "heading"}:
         return straight
-    return headings(given.get("joint_angle", straight[:, 1:]), given.get("heading", np.zeros(len(straight))))
+    return headings(values.get("joint_angle", straight[:, 1:]), values.get("heading", np.zeros(len(straight))))
 
 
 @kernel

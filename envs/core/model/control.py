@@ -162,12 +162,12 @@ def _header(lines: list[str]) -> tuple[list[str] | None, list[str]]:
     return None, lines
 
 
-def check_reads(controller: Any, known: Iterable[str], where: str) -> None:
-    """Raise ValueError, which names what is missing, unless all that a controller reads is ``known``.
+def check_reads(controller: Any, signals: Iterable[str], where: str) -> None:
+    """Raise ValueError, which names what is missing, unless ``signals`` has all that a controller reads.
 
     ``where`` says who offers these names, such as ``"Worm senses"``.
     """
-    names = tuple(known)
+    names = tuple(signals)
     missing = [name for name in controller.reads if name not in names]
     if missing:
         raise ValueError(

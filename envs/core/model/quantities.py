@@ -121,7 +121,7 @@ def documented(ranges: Mapping[str, Option]) -> Callable[[type[Params]], type[Pa
                 lines.append(f"{field.name} ({field.type}, {option.low:g} to {option.high:g}{unit}): {meaning}")
         text = kind.__doc__ or ""  # python -OO leaves none
         kind.__doc__ = re.sub(
-            r"^( *)\{ranges\}$", lambda found: textwrap.indent("\n".join(lines), found[1]), text, flags=re.M
+            r"^( *)\{ranges\}$", lambda match: textwrap.indent("\n".join(lines), match[1]), text, flags=re.M
         )
         return kind
 

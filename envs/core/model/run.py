@@ -161,27 +161,27 @@ def simulate(
             f"got {duration!r} and {every!r}; of `signals` alone more fit"
         ) from None
     k, since, recorded, stride = 0, 0, 0, int(at[1])
-    done, ended = 0, False
+    now, ended = 0, False
     ahead = min(AT_ONCE // (steps * size), AHEAD // max(animal.drive_size, 1)) + 1
     most = 1 if source.listens else ahead
-    while done < at[last] and len(ids) and not ended:
+    while now < at[last] and len(ids) and not ended:
         try:
             if progress is not None:
-                progress(done * hold)
+                progress(now * hold)
         except StopIteration:
             break
         queue.apply_due(rows, ids, animal.dt)
-        if done >= recorded:
-            k = done // stride + 1 if even else k + 1  # the next recording
+        if now >= recorded:
+            k = now // stride + 1 if even else k + 1  # the next recording
             since, recorded = int(at[k - 1]), int(at[k])
             stride = recorded - since
-        until = min([int(at[record.full]) if even else recorded, done + most, *(n for n in due if n > done)])
-        until = min(until, recorded) if done > since or until < recorded else until - until % stride
-        drives, ended = source.ask(done, until - done)
+        until = min([int(at[record.full]) if even else recorded, now + most, *(n for n in due if n > now)])
+        until = min(until, recorded) if now > since or until < recorded else until - until % stride
+        drives, ended = source.ask(now, until - now)
         own = drives if len(ids) == size else drives[:, ids]
-        animal.run(rows, ids, own, steps, record.moments, (k - 1 - record.first) * stride + done - since, stride)
-        done += len(drives)
-        if done == at[record.full]:
+        animal.run(rows, ids, own, steps, record.moments, (k - 1 - record.first) * stride + now - since, stride)
+        now += len(drives)
+        if now == at[record.full]:
             record.empty(rows)
         ids = ids[rows["status"][ids] == 0.0]
     time_of = every * np.arange(len(at), dtype=float) if even else hold * at.astype(float)
@@ -244,7 +244,7 @@ class _Source:
     def _part(
         self, animal: Animal, drive: Any, rows: NDArray[Any]
     ) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
-        """What gives drives (T, B, nu) of some rows at times (T,), fewer where they end."""
+        """Return the function from times (T,) to drives (T, B, nu) of some rows, fewer where they end."""
         shape = len(rows), animal.drive_size
         if isinstance(drive, Schedule):
             drive = drive.ordered(animal.drive_names)
@@ -259,9 +259,9 @@ class _Source:
 
             return at
         if not (callable(drive) or hasattr(drive, "reads")):
-            held = np.asarray(drive, float)
-            self._check(held.shape, shape)
-            return lambda times: np.broadcast_to(held, (len(times), *shape))
+            constant = np.asarray(drive, float)
+            self._check(constant.shape, shape)
+            return lambda times: np.broadcast_to(constant, (len(times), *shape))
         if isinstance(drive, Controller):
             check_reads(drive, animal.signals, f"{type(animal).__name__} senses")
             self.listens |= bool(drive.reads)
@@ -291,14 +291,14 @@ class _Source:
 
         return each
 
-    def _check(self, got: tuple[int, ...], shape: tuple[int, int]) -> None:
-        if got not in (shape[1:], shape):
+    def _check(self, drive_shape: tuple[int, ...], shape: tuple[int, int]) -> None:
+        if drive_shape not in (shape[1:], shape):
             allowed = " or ".join(map(str, self._allowed[: self._known]))
-            raise ValueError(f"drive must have shape {allowed}, got {got}")
+            raise ValueError(f"drive must have shape {allowed}, got {drive_shape}")
 
-    def ask(self, done: int, holds: int) -> tuple[NDArray[np.float64], bool]:
-        """Drives (T, B, nu) of the next ``holds``, and whether they end there; fewer before one that is wrong."""
-        times: NDArray[np.float64] = (np.arange(done, done + holds, dtype=float) + 0.5) * self._hold
+    def ask(self, first: int, holds: int) -> tuple[NDArray[np.float64], bool]:
+        """Return drives (T, B, nu) of ``holds`` from the ``first``, fewer before a wrong one, and whether they end."""
+        times: NDArray[np.float64] = (np.arange(first, first + holds, dtype=float) + 0.5) * self._hold
         parts: list[NDArray[np.float64]] = [part(times) for part in self._parts]
         answered = min(map(len, parts))
         drives = parts[0] if len(parts) == 1 else np.concatenate([part[:answered] for part in parts], 1)
@@ -352,9 +352,9 @@ class _Record:
             self.moments[b, here[b] :] = self.moments[b, here[b] - 1]
         if going.size:
             moments = self.moments if len(going) == len(rows) else self.moments[going]
-            found = Moments(self._animal, moments[:, : here.max()])
+            chunk = Moments(self._animal, moments[:, : here.max()])
             for name in self._signals:
-                values = found.signal(name)
+                values = chunk.signal(name)
                 if name not in self._kept:
                     self._kept[name] = np.empty((len(rows), self._last + 1, *values.shape[2:]))
                 self._kept[name][going, self.first : self.first + values.shape[1]] = values

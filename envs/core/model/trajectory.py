@@ -55,9 +55,9 @@ class Moments:
         return self._moments
 
     def signal(self, name: str) -> NDArray[np.float64]:
-        """Signal of all moments, (B, N, ...) in SI."""
-        if isinstance(read := self._animal.signals.get(name), itemgetter):
-            return np.array(read(self._moments))
+        """Return a signal of all moments, (B, N, ...) in SI."""
+        if isinstance(getter := self._animal.signals.get(name), itemgetter):
+            return np.array(getter(self._moments))
         values = self._animal.signal(self._moments.reshape(-1), name)
         return values.reshape(*self._moments.shape, *values.shape[1:])
 
@@ -100,8 +100,8 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
         self.failure = failure
         self.animal, self._rows = animal, rows
         self._signals = dict(signals or {})
-        made = animal.signals if animal is not None and rows is not None else ()
-        self._names = tuple(name for name in dict.fromkeys((*self._signals, *made)) if name != "time")
+        names = animal.signals if animal is not None and rows is not None else ()
+        self._names = tuple(name for name in dict.fromkeys((*self._signals, *names)) if name != "time")
 
     @property
     def rows(self) -> NDArray[Any] | None:
@@ -183,7 +183,7 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
             ) from None
 
     @classmethod
-    def _read(cls, path: Path, given: Animal | type[Animal] | None, largest: int) -> Trajectory:
+    def _read(cls, path: Path, model: Animal | type[Animal] | None, largest: int) -> Trajectory:
         check_file(path, largest)
         if zipfile.is_zipfile(path):
             with zipfile.ZipFile(path) as packed:
@@ -204,7 +204,7 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
                 raise ValueError(
                     f"{name} must hold numbers at {len(time)} times, got {array.dtype} of shape {array.shape}"
                 )
-        animal = _made(about, given)
+        animal = _make_animal(about, model)
         if animal is not None and rows is not None and (rows.dtype != animal.state or rows.shape != time.shape):
             raise ValueError(
                 f"rows must be {len(time)} records of {type(animal).__name__} as it is made here; another version may "
@@ -215,9 +215,9 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
     # As a table.
 
     def unit(self, name: str) -> str:
-        """SI unit of a signal; empty where that is not known."""
-        known = {} if self.animal is None else self.animal.SIGNALS
-        return "s" if name == "time" else known[name].unit if name in known else ""
+        """Return the SI unit of a signal; empty if it is unknown."""
+        table = {} if self.animal is None else self.animal.SIGNALS
+        return "s" if name == "time" else table[name].unit if name in table else ""
 
     def _columns(self, names: tuple[str, ...]) -> dict[str, tuple[str, NDArray[np.float64]]]:
         """Name of each column to its unit and values (N,): ``joint_angle_0``, ``rod_centre_3_1``."""
@@ -310,18 +310,23 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
 
 
 def _described(animal: Animal | None) -> dict[str, Any]:
-    """Name and arguments of an animal for JSON; without arguments where they hold what is no data."""
+    """Describe an animal for JSON by name and arguments, without arguments that are no plain data."""
     if animal is None:
         return {}
     kind = type(animal)
     args, kwargs = animal._made_of
-    given = inspect.signature(kind).bind(*args, **kwargs).arguments
-    given.pop("threads", None)
-    known = next((name for name, place in ANIMALS.items() if place == f"{kind.__module__}:{kind.__qualname__}"), None)
+    arguments = inspect.signature(kind).bind(*args, **kwargs).arguments
+    arguments.pop("threads", None)
+    short_name = next(
+        (name for name, place in ANIMALS.items() if place == f"{kind.__module__}:{kind.__qualname__}"), None
+    )
     try:
-        return {"animal": known or kind.__qualname__, "arguments": {name: _plain(each) for name, each in given.items()}}
+        return {
+            "animal": short_name or kind.__qualname__,
+            "arguments": {name: _plain(each) for name, each in arguments.items()},
+        }
     except TypeError:
-        return {"animal": known or kind.__qualname__}
+        return {"animal": short_name or kind.__qualname__}
 
 
 def _plain(value: Any) -> Any:
@@ -343,15 +348,15 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} is no data")
 
 
-def _made(about: Mapping[str, Any], given: Animal | type[Animal] | None) -> Animal | None:
-    """Animal that a file speaks of; None where it cannot be made of data."""
-    if isinstance(given, Animal):
-        return given
+def _make_animal(about: Mapping[str, Any], model: Animal | type[Animal] | None) -> Animal | None:
+    """Make the animal that a file describes; None if it cannot be made from data."""
+    if isinstance(model, Animal):
+        return model
     name, arguments = about.get("animal"), about.get("arguments")
-    if (given is None and name not in ANIMALS) or arguments is None:
+    if (model is None and name not in ANIMALS) or arguments is None:
         return None
-    kind = find_animal(str(name)) if given is None else given
-    if given is not None and name not in (kind.__qualname__, *(n for n in ANIMALS if find_animal(n) is kind)):
+    kind = find_animal(str(name)) if model is None else model
+    if model is not None and name not in (kind.__qualname__, *(n for n in ANIMALS if find_animal(n) is kind)):
         raise ValueError(f"it is of {shown(name)}, not of {kind.__name__}")
     if not isinstance(arguments, dict):
         raise ValueError(f"arguments must be a table, got {shown(arguments)}")
@@ -360,13 +365,13 @@ def _made(about: Mapping[str, Any], given: Animal | type[Animal] | None) -> Anim
 
 
 def _built(hint: Any, value: Any) -> Any:
-    """Value of JSON as what an argument or a field of the package takes, by its annotation."""
+    """Convert a JSON value to the type of an argument or field, by its annotation."""
     kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
     if isinstance(value, dict):
         for kind in (kind for kind in kinds if isinstance(kind, type) and is_dataclass(kind)):
-            known, needed = get_type_hints(kind), {field.name for field in fields(kind) if field.default is MISSING}
+            hints, needed = get_type_hints(kind), {field.name for field in fields(kind) if field.default is MISSING}
             if needed <= value.keys():  # else it is a mapping of changes, or a description
-                return kind(**{key: _built(known.get(key, Any), each) for key, each in value.items()})
+                return kind(**{key: _built(hints.get(key, Any), each) for key, each in value.items()})
     if isinstance(value, list):
         for kind in kinds:
             origin = get_origin(kind) or kind
