@@ -1,10 +1,10 @@
-"""Tunes recipes: short trainings with settings that Optuna proposes; those that fall behind are ended early."""
+"""Tunes recipes: short trainings with settings that Optuna proposes."""
 
 from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,15 +26,10 @@ from .training import train
 STUDY = "study.db"
 """SQLite file of the study, which holds each trial when it has ended."""
 
-REPORTS, EPISODES = 10, 64
-"""Points of a trial's learning curve at which it may be ended; episodes whose mean score is that of a trial, which
-neither training nor a benchmark plays."""
-
-PRUNER = optuna.pruners.MedianPruner(n_startup_trials=4, n_warmup_steps=2)
+EPISODES = 64
+"""Episodes whose mean score is that of a trial, which neither training nor a benchmark plays."""
 
 State = optuna.trial.TrialState
-
-ENDED = State.COMPLETE, State.PRUNED
 
 
 def tune(
@@ -89,7 +84,7 @@ def tune(
     try:
         with locked("folder", folder):
             study = _Study(folder, request)
-            while len(study.trials(*ENDED)) < trials:
+            while len(study.trials(State.COMPLETE)) < trials:
                 study.round(trials, workers)
             return study.best() if study.trials(State.COMPLETE) else None
     except (sqlalchemy.exc.SQLAlchemyError, optuna.exceptions.OptunaError) as error:
@@ -103,7 +98,7 @@ class _Study:
         self._folder, self._request, self._space = folder, request, request["recipe"]["tune"]
         storage = f"sqlite:///{(folder / STUDY).absolute()}"
         self._study = optuna.create_study(
-            storage=storage, study_name=request["id"], direction="maximize", load_if_exists=True, pruner=PRUNER
+            storage=storage, study_name=request["id"], direction="maximize", load_if_exists=True
         )
         text = json.dumps(request, sort_keys=True)
         before = json.loads(self._study.user_attrs.get("request", text))
@@ -127,52 +122,42 @@ class _Study:
         """Values from their places in the lists, so that the search knows their order."""
         return {name: values[places[name]] for name, values in self._space.items()}
 
-    def _propose(self, trials: int) -> list[optuna.trial.FrozenTrial]:
-        """Propose the trials of a round that is not proposed yet; the complete trials of the rounds before."""
+    def _propose(self, trials: int) -> None:
+        """Propose the trials of a round that are not proposed yet."""
         size, running = self._request["together"], self.trials(State.RUNNING)
-        count = len(running) + len(self.trials(*ENDED))
+        count = len(running) + len(self.trials(State.COMPLETE))
         first = (count - bool(running)) // size * size
         for number in range(count, min(first + size, trials)):
             self._study.sampler = optuna.samplers.TPESampler(seed=self._request["seed"] + number, n_startup_trials=8)
             trial = self._study.ask()
             for name, values in self._space.items():
                 trial.suggest_int(name, 0, len(values) - 1)
-        return [trial for trial in self.trials(*ENDED, State.RUNNING)[:first] if trial.state == State.COMPLETE]
 
     def round(self, trials: int, workers: Workers) -> None:
         """Propose some trials, and do them, in whatever order."""
-        before = self._propose(trials)
+        self._propose(trials)
         running = {f"trial-{trial.number}": trial for trial in self.trials(State.RUNNING)}
         pieces = {
-            name: (self._folder / name, self._request, self._settings(trial.params), before)
-            for name, trial in running.items()
+            name: (self._folder / name, self._request, self._settings(trial.params)) for name, trial in running.items()
         }
-        failed, ended = [], len(self.trials(*ENDED))
-        for name, value, error in watched(workers.work(_trial, pieces), len(pieces), "trial", ended):
-            trial = optuna.trial.Trial(self._study, running[name]._trial_id)
+        failed, ended = [], len(self.trials(State.COMPLETE))
+        for name, score, error in watched(workers.work(_trial, pieces), len(pieces), "trial", ended):
             if error is not None:
                 failed.append(f"{name} failed: {error}")
-                self._study.tell(trial, state=State.FAIL)
+                self._study.tell(running[name].number, state=State.FAIL)
                 continue
-            reports, score = value
-            for step, each in reports.items():
-                trial.report(each, step)
-            self._study.tell(trial, score, state=State.PRUNED if score is None else State.COMPLETE)
+            self._study.tell(running[name].number, score)
             self.write()
         if failed:
             raise ValueError("; ".join(failed))
 
     def write(self) -> None:
         """Write the best as a recipe."""
-        pruned, complete = len(self.trials(State.PRUNED)), len(self.trials(State.COMPLETE))
-        if not complete:
-            return
         request, base, (best, score) = self._request, self._request["recipe"], self.best()
         top = {name: best.pop(name, base[name]) for name in ("algorithm", "steps", "num_envs", "env")}
         text = (
-            f"# Best of {complete + pruned} trials of {request['steps']} steps, {pruned} ended early, seed "
-            f"{request['seed']}: score {score:.4g}\n# in {EPISODES} episodes that neither training nor a benchmark "
-            "plays.\n"
+            f"# Best of {len(self.trials(State.COMPLETE))} trials of {request['steps']} steps, seed {request['seed']}: "
+            f"score {score:.4g}\n# in {EPISODES} episodes that neither training nor a benchmark plays.\n"
         )
         text += "".join(f"{name} = {toml_value(value)}\n" for name, value in top.items())
         text += f"\n[{base['algorithm']}]\n"
@@ -181,25 +166,10 @@ class _Study:
             file.write(text.encode())
 
 
-def _trial(
-    place: Path, request: Mapping[str, Any], settings: Mapping[str, Any], before: Sequence[optuna.trial.FrozenTrial]
-) -> tuple[dict[int, float], float | None]:
-    """A short training: its learning curve at some steps, and its score, None where it fell behind those ``before``."""
-    study = optuna.create_study(direction="maximize", pruner=PRUNER)
-    study.add_trials(before)
-    trial, base = study.ask(), request["recipe"]
-    reports: dict[int, float] = {}
-
-    def watch(row: Mapping[str, float]) -> None:
-        step = min(int(REPORTS * row["steps"] / request["steps"]), REPORTS)
-        if step not in reports:
-            reports[step] = row["score"]
-            trial.report(row["score"], step)
-        if trial.should_prune():
-            raise optuna.TrialPruned
-
+def _trial(place: Path, request: Mapping[str, Any], settings: Mapping[str, Any]) -> float:
+    """Score of a short training."""
     shutil.rmtree(place, ignore_errors=True)
-    settings = dict(settings)
+    base, settings = request["recipe"], dict(settings)
     try:
         train(
             request["id"],
@@ -211,12 +181,9 @@ def _trial(
             env=base["env"],
             checkpoint=10**12,
             settings={**base["settings"], **settings},
-            watch=watch,
         )
         played = evaluate(request["id"], find_policy(request["id"], str(place)), EPISODES, VALIDATION)
         score = task_of(request["id"], **base["env"]).score
-        return reports, float(np.mean(played.score(score) * score.factor))
-    except optuna.TrialPruned:
-        return reports, None
+        return float(np.mean(played.score(score) * score.factor))
     finally:
         shutil.rmtree(place, ignore_errors=True)

@@ -31,8 +31,8 @@ def tune(
 ) -> None:
     """Search good settings by short trainings, and write the best as a recipe for `train --recipe`.
 
-    The recipe's table tune lists the values that are tried. A trial is judged by 64 episodes of its own, and ended
-    early if its learning curve is below the median of those before. Trials that have ended are kept; --resume goes on.
+    The recipe's table tune lists the values that are tried. A trial is judged by 64 episodes of its own. Trials
+    that have ended are kept; --resume goes on.
 
     Args:
         algorithm: Instead of the recipe's.
