@@ -43,21 +43,6 @@ def test_wrong_usage_has_status_2(command, monkeypatch, given, status):
     assert end.value.code == status
 
 
-def test_a_simulation_is_saved_by_the_endings(command, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    how = ("simulate", "worm", "--drive", "sine", "--duration", 0.02, "--size", "128x128")
-    command(*how, "--save", "a.npz", "a.json", "a.png", "--csv", "a.csv", "--film", "a.gif")
-    run = Trajectory.load(tmp_path / "a.npz")
-    for rows in (json.loads((tmp_path / "a.json").read_text()), list(csv.DictReader((tmp_path / "a.csv").open()))):
-        assert [float(row["time"]) for row in rows] == run.time.tolist()
-        assert [float(row["joint_angle_3"]) for row in rows] == run["joint_angle"][:, 3].tolist()
-    assert (tmp_path / "a.png").read_bytes()[1:4] == b"PNG" and (tmp_path / "a.gif").read_bytes()[:3] == b"GIF"
-    for names in (("b.mp4", "b.png"), ("c.npz",)):
-        with pytest.raises(SystemExit, match=r"must (end in|be a file)"):
-            command("render", SWIM, "--save", *names, "no/where.png")
-    assert not {"b.mp4", "b.png", "c.npz"} & {path.name for path in tmp_path.iterdir()}
-
-
 @pytest.mark.full
 @pytest.mark.parametrize("model", MODELS)
 def test_models_of_the_package_are_simulated(command, tmp_path, model):

@@ -121,13 +121,13 @@ def test_a_run_and_a_study_are_of_the_environment_that_they_began_with(tmp_path,
 def test_the_code_of_an_animal_is_its_own_and_what_it_imports(tmp_path, monkeypatch):
     """An edit of the lamprey's body leaves what was found of the worm; one of the worm's or of the core's does not."""
     before, real, changed = of_sources("gymnosoma.envs.worm.animal"), fingerprints._spec, {}
-    for name in ("worm.body", "core.lanes", "lamprey.body", "worm.tasks"):
+    for name in ("worm.body", "core.kernels.lanes", "lamprey.body", "worm.tasks"):
         spec = copy.copy(real(f"gymnosoma.envs.{name}"))
         (tmp_path / f"{name}.py").write_text(Path(spec.origin).read_text() + "# edited\n")
         spec.origin = str(tmp_path / f"{name}.py")
         monkeypatch.setattr(fingerprints, "_spec", lambda each, spec=spec: spec if each == spec.name else real(each))
         changed[name] = of_sources("gymnosoma.envs.worm.animal") != before
-    assert changed == {"worm.body": True, "core.lanes": True, "lamprey.body": False, "worm.tasks": False}
+    assert changed == {"worm.body": True, "core.kernels.lanes": True, "lamprey.body": False, "worm.tasks": False}
 
 
 @pytest.mark.parametrize(

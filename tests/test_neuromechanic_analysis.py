@@ -138,12 +138,6 @@ def test_no_equilibrium_pushes(name):
         equilibrate(animal, start[:1])
 
 
-def test_an_impossible_posture_is_told():
-    model = lever(max_force=1.0)
-    with pytest.raises(Infeasible, match=r"no forces .* balance the load; at best it is missed by -?\d.* at rod"):
-        equilibrate(Neuromechanic(model), [1.2])
-
-
 def test_a_pendulum_has_its_eigenvalues():
     model = {key: value for key, value in lever().items() if key != "muscle"}
     animal = Neuromechanic(model)
@@ -274,12 +268,3 @@ def test_states_of_control_modules_rest_as_well():
     found = equilibrate(animal, [0.3], linear=[-1e-4, -1e-4])
     assert found.start["n"] == pytest.approx(found.activation[:1]) and found.activation[0] > 0.01
     assert np.abs(rate_at_rest(animal, found)).max() < 1e-8
-
-
-def test_what_cannot_be_driven_is_told():
-    model = lever()
-    model["muscle"]["flexor"]["excitation"] = "neuron.weak"
-    weak = {"shape": {"type": "saturate", "low": 0.01, "high": 0.02}, "synapse": [{"from": "input.flexor"}]}
-    animal = Neuromechanic(model | {"neuron": {"weak": weak}})
-    with pytest.raises(Infeasible, match="no forces within their limits"):
-        equilibrate(animal, [0.3])

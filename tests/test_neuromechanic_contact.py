@@ -371,16 +371,3 @@ def test_the_factor_on_delays_shortens_them(scheme):
     between = simulate(animal, np.zeros(0), 0.5, start={"delay": 0.4875})  # 29.25 steps
     near = [simulate(Neuromechanic(reflex(d), scheme=scheme), np.zeros(0), 0.5)["q"] for d in (0.029, 0.03)]
     assert between["q"] == pytest.approx(0.75 * near[0] + 0.25 * near[1], abs=1e-4)
-
-
-def test_no_delay_gets_shorter_than_a_step():
-    """A factor of 0 was a delay of one step, unsaid."""
-    animal = Neuromechanic(reflex(0.03))
-    for delay in (0.0, 0.02):
-        with pytest.raises(ValueError, match=rf"start: delay must be within \[0.0333333, 1.3\], got {delay}"):
-            simulate(animal, np.zeros(0), 0.1, start={"delay": delay})
-    least = animal.parameters["delay"].low
-    one = simulate(Neuromechanic(reflex(0.001)), np.zeros(0), 0.5)
-    assert simulate(animal, np.zeros(0), 0.5, start={"delay": least})["q"] == pytest.approx(one["q"], abs=1e-12)
-    fine = Neuromechanic(reflex(0.03), dt=2.5e-4)
-    assert fine.parameters["delay"].low == pytest.approx(1 / 120, rel=1e-5)

@@ -12,7 +12,6 @@ from gymnosoma.agents.controllers.neuromechanic import Reflex, SmithReflex
 from gymnosoma.envs import simulate
 from gymnosoma.envs.neuromechanic import Neuromechanic
 from gymnosoma.envs.neuromechanic import contact as c
-from gymnosoma.envs.neuromechanic.hindlimb import asset
 from gymnosoma.envs.neuromechanic.standing import (
     DAMPING,
     STIFFNESS,
@@ -55,11 +54,6 @@ def test_the_figure_is_winters():
     rng = np.random.default_rng(0)
     animal.reset(row, ONE, {"q": rng.normal(0, 0.5, 5)})
     assert feet(row["q"])[0] == pytest.approx(animal.mechanics(row)["contact_point"][:, :2], abs=1e-12)
-
-
-def test_the_file_itself_stands():
-    animal = Neuromechanic(asset("standing"))
-    assert animal.mechanics(animal.rows(1))["contact_point"][:, 1] == pytest.approx([0.0, 0.0], abs=1e-11)
 
 
 @pytest.mark.paper

@@ -10,7 +10,6 @@ from gymnosoma.agents.policies.evaluation import evaluate
 from gymnosoma.agents.policies.lookup import find_policy
 from gymnosoma.agents.policies.registry import task_of
 from gymnosoma.envs import check_vector_env, register_model
-from gymnosoma.envs.neuromechanic.analysis import central_pattern
 from gymnosoma.envs.neuromechanic.hindlimb import (
     LARGEST_REFLEX,
     PAW_FORCE,
@@ -18,7 +17,6 @@ from gymnosoma.envs.neuromechanic.hindlimb import (
     asset,
     stretch_reflex,
 )
-from gymnosoma.envs.neuromechanic.tasks import HindlimbHold
 
 pytestmark = pytest.mark.full
 
@@ -47,12 +45,6 @@ def test_the_central_pattern_holds_stiff_muscles_without_pushes(arguments, stabl
     assert (infos["posture_error"].max() < 1e-4) == stable
     assert (rewards.min() > 0.95) == stable
     assert not stable or np.abs(infos["paw_force"] - PAW_FORCE).max() < 1e-2
-
-
-@pytest.mark.parametrize("stiffness", [4.0, 6.0])
-def test_the_central_pattern_that_is_kept_is_what_is_found(stiffness):
-    task = HindlimbHold(stiffness=stiffness)
-    assert np.abs(task.pattern - central_pattern(task.animal, POSTURE, reaction=PAW_FORCE)).max() < 1e-10
 
 
 def test_the_reflex_holds_soft_muscles():
@@ -244,21 +236,3 @@ def test_a_users_model_may_have_feet():
         assert env.render().shape == (180, 320, 3)
     finally:
         del gymnasium.registry[env_id]
-
-
-def test_a_users_arm_can_be_drawn():
-    env = gymnasium.make(ARM, render_mode="rgb_array", width=320, height=180)
-    env.reset(seed=0)
-    before = env.render()
-    for _ in range(20):
-        env.step(env.action_space.sample())
-    assert before.shape == (180, 320, 3)
-    assert not np.array_equal(before, env.render())
-
-
-def test_a_model_without_inputs_cannot_be_driven():
-    model = asset("arm")
-    for name in ("muscle", "neuron", "inputs"):
-        del model[name]
-    with pytest.raises(ValueError, match=r"model must have at least one input.NAME, got none"):
-        gymnasium.make(ARM, model=model)
