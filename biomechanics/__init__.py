@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from .delays import characteristic_roots
-from .inverse import induced_accelerations, inverse_dynamics, moment_arms, static_optimisation, torques
+from .inverse import inverse_dynamics, static_optimisation, torques
 from .motions import Load, Motion, read_motion
 from .mujoco import read_mujoco
 from .opensim import read_osim
 from .parts import Report
-from .regulation import Regulator, input_matrix, lqr, search_gains
+from .regulation import Regulator, input_matrix, lqr
 from .toml_writer import write_toml
 
 __all__ = [
@@ -21,14 +21,11 @@ __all__ = [
     "Report",
     "characteristic_roots",
     "import_model",
-    "induced_accelerations",
     "input_matrix",
     "inverse_dynamics",
     "load",
     "lqr",
-    "moment_arms",
     "read_motion",
-    "search_gains",
     "static_optimisation",
     "torques",
     "write_toml",
@@ -42,7 +39,7 @@ def import_model(path: str | Path, partial: bool = False) -> tuple[dict[str, Any
     """Read a model of OpenSim (``.osim``, format 4) or MuJoCo (``.xml``, ``.mjb``).
 
     Args:
-        path: File; MuJoCo's need the package ``mujoco``, older formats of OpenSim the package ``opensim``.
+        path: File; MuJoCo's need the package ``mujoco``.
         partial: Leave out parts that are not supported.
 
     Returns:

@@ -1,16 +1,15 @@
-"""Torques that a motion takes, the muscles that give them, moment arms, and accelerations that forces induce."""
+"""Torques that a motion takes, and the muscles that give them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gymnosoma.envs import Trajectory
 from gymnosoma.envs.core.arguments import choice, number, numbers
-from gymnosoma.envs.neuromechanic import COMPLIANT_TENDON, RIGID_TENDON, Neuromechanic, at_joints, refuse_contacts
+from gymnosoma.envs.neuromechanic import COMPLIANT_TENDON, RIGID_TENDON, Neuromechanic, at_joints
 
 from .motions import Load, Motion
 
@@ -109,8 +108,7 @@ def static_optimisation(
             do not give, and ``held`` (T,), 1 where it is less than `HELD`.
     """
     run = motion if isinstance(motion, Trajectory) else inverse_dynamics(animal, motion, loads, cutoff)
-    count = len(animal.model.muscles)
-    if not count:
+    if not animal.model.muscles:
         raise ValueError("model has no muscles")
     torque, q, v = run["torque"], run["q"], run["v"]
     motors = np.broadcast_to(numbers("reserve", reserve, minimum=0), torque.shape[1:])
@@ -122,11 +120,10 @@ def static_optimisation(
     size = np.maximum(np.abs(torque).max(0), 1e-9)
     # The torques are met as if each had a motor that is dear to use; a reserve is one that is not.
     weight = np.where(crossed, np.where(motors > 0.0, 1.0 / np.maximum(motors, 1e-12), 1e5 / size), 0.0)
-    a, active = np.zeros(count), np.zeros(count, np.int64)
     frames: dict[str, list[Vector]] = {"activation": [], "force": [], "residual": []}
     for i, (arm, low, high) in enumerate(states):
         A, b = arm.T * (high - low), torque[i] - arm.T @ low
-        a, active = _least(A * weight[:, None], b * weight, active)
+        a = _least(A * weight[:, None], b * weight)
         frames["activation"].append(a)
         frames["force"].append(low + a * (high - low))
         frames["residual"].append(b - A @ a)
@@ -148,105 +145,10 @@ def _affine(animal: Neuromechanic, q: Vector, v: Vector) -> tuple[Vector, Vector
     return k["arm"], forces[0], np.maximum(forces[1], forces[0] + 1e-9)
 
 
-def _least(A: Vector, b: Vector, active: NDArray[np.int64]) -> tuple[Vector, NDArray[np.int64]]:
-    """Minimise a'a + |A a - b|^2 in 0 <= a <= 1, from a guess which a are at a limit (-1, 1); return which are, too.
-
-    Primal-dual active sets (Hintermueller, Ito & Kunisch, 2002), SIAM J Optim 13:865; where they go round in circles,
-    SciPy's bounded least squares.
-    """
-    m = len(active)
-    H, g = np.eye(m) + A.T @ A, A.T @ b
-    for _ in range(30):
-        free = active == 0
-        a = (active == 1).astype(float)
-        if free.any():
-            a[free] = np.linalg.solve(H[np.ix_(free, free)], g[free] - H[np.ix_(free, ~free)] @ a[~free])
-        pull = g - H @ a  # what still moves a, where it is at a limit
-        new = np.where(free, (a > 1.0).astype(int) - (a < 0.0), np.where(pull * active > 0.0, active, 0))
-        if (new == active).all():
-            return a, active
-        active = new
+def _least(A: Vector, b: Vector) -> Vector:
+    """Minimise a'a + |A a - b|^2 in 0 <= a <= 1."""
     from scipy.optimize import lsq_linear
 
-    a = lsq_linear(np.vstack([np.eye(m), A]), np.r_[np.zeros(m), b], (0.0, 1.0), method="bvls", tol=1e-14).x
-    active = (a > 1.0 - 1e-12).astype(np.int64) - (a < 1e-12)
-    return np.where(active == 0, a, active == 1), active
-
-
-def moment_arms(animal: Neuromechanic, joint: str, q: ArrayLike | None = None, count: int = 101) -> Trajectory:
-    """Lengths and moment arms of all muscles over the range of a joint, the others held.
-
-    Args:
-        joint: Of ``model.bodies``.
-        q ((n,) float): Posture of the others; the model's start by default.
-        count: Of positions.
-
-    Returns:
-        Trajectory: Over positions of the joint (rad or m) instead of times: ``length`` and ``arm`` (count, m).
-    """
-    bodies, row = animal.model.bodies, animal.rows(1)
-    choice("joint", joint, bodies)
-    if q is not None:
-        row["q"] = np.asarray(q, float)
-    i = bodies.index(joint)
-    places = np.linspace(animal.model.joints[i].low, animal.model.joints[i].high, count)
-    lengths, arms = [], []
-    for place in places:
-        row["q"][0, i] = place
-        k = animal.mechanics(row)
-        lengths.append(k["length"])
-        arms.append(k["arm"][:, i])
-    return Trajectory(places, {"length": np.array(lengths), "arm": np.array(arms)}, None)
-
-
-def induced_accelerations(animal: Neuromechanic, row: NDArray[Any]) -> dict[str, Vector]:
-    """Accelerations of the joints that each force of Eqs 4 to 7 induces by itself; they add up to ``qdd``.
-
-    Every force meets the whole body: pins answer to each. What the pins' own motion and their correction of errors ask
-    for stands beside the forces.
-
-    Args:
-        row ((1,) record)
-
-    Returns:
-        dict: rad/s^2, or m/s^2: ``gravity`` (n,), with the ground's acceleration; ``velocity`` (n,), Coriolis and
-            centrifugal; ``passive`` (n,), damping and springs of joints; ``muscle`` (m, n), ``motor`` (r, n) and
-            ``wrench`` (w, n), one by one; ``pin`` (n,).
-
-    Raises:
-        ValueError: For a model with contacts, which act in time steps.
-
-    Examples:
-        By how much the arm's muscles, each by itself, accelerate its bent elbow:
-
-        >>> from gymnosoma.envs.neuromechanic import Neuromechanic
-        >>> from gymnosoma.biomechanics import induced_accelerations
-        >>> from gymnosoma.envs.neuromechanic.hindlimb import asset
-        >>> arm = Neuromechanic(asset("arm"))
-        >>> row = arm.rows(1)
-        >>> row["q"], row["activation"] = [0.0, 1.0], 0.2
-        >>> elbow = induced_accelerations(arm, row)["muscle"][:, 1]
-        >>> bool(elbow[0] > 0 > elbow[1])  # the biceps flexes it, the triceps extends it
-        True
-    """
-    refuse_contacts(animal)
-    arrays, n = animal.model.arrays, len(animal.model.bodies)
-    still = row.copy()
-    still["v"] = 0.0
-    weight = -row["mass"][0] * animal.mechanics(still)["bias"]
-    k = animal.mechanics(row)
-    muscle = k["arm"] * k["force"][:, None]
-    motor = np.zeros((len(arrays["motor"]), n))
-    motor[np.arange(len(motor)), arrays["motor"][:, 0]] = k["motor"]
-    forces = {
-        "gravity": weight,
-        "velocity": -row["mass"][0] * k["bias"] - weight,
-        "passive": k["joint_torque"] - muscle.sum(0) - motor.sum(0),
-        "muscle": muscle,
-        "motor": motor,
-        "wrench": k["wrench_torque"],
-    }
-    ease, J = np.linalg.inv(k["M"]), k["J"]
-    pull = ease @ J.T @ np.linalg.inv(J @ ease @ J.T)  # acceleration per acceleration of the pins
-    free = ease - pull @ J @ ease
-    return {name: force @ free.T for name, force in forces.items()} | {"pin": pull @ k["drift"]}
+    size = A.shape[1]
+    stacked, target = np.vstack([np.eye(size), A]), np.r_[np.zeros(size), b]
+    return np.clip(lsq_linear(stacked, target, (0.0, 1.0), method="bvls", tol=1e-14).x, 0.0, 1.0)

@@ -7,24 +7,17 @@ in `opensim_skeleton`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import numpy as np
 
 from gymnosoma.envs.neuromechanic import LARGEST, THELEN_CURVES
 
 from . import opensim_skeleton as o
-from .length_fit import fit_length
 from .parts import Place, Report
 
 Force = Callable[[o.Importer, o.Element, list[str]], None]
-
-_FITTED = "WrapEllipsoid", "WrapTorus"
-"""Surfaces round which lengths are fitted."""
-_NONE = "", ElementTree.Element("none")
 
 _THELEN = "FmaxTendonStrain", "FmaxMuscleStrain", "KshapePassive", "KshapeActive", "Flen", "Af"
 
@@ -71,78 +64,21 @@ def _muscle(importer: o.Importer, force: o.Element, inputs: list[str]) -> None:
         path = force.find("path")
     if path is None:
         raise ValueError("it has no GeometryPath")
-    wraps = o.objects(path, "PathWrapSet")
-    entry: dict[str, Any]
-    if any(importer.wrap_objects.get(o.text_of(wrap, "wrap_object"), _NONE)[1].tag in _FITTED for wrap in wraps):
-        entry = {"length": _fit(importer, force.get("name", ""), model["optimal_length"])}
-    else:
-        points = [_point(importer, name, point) for point in o.objects(path, "PathPointSet")]
-        entry = {"path": points}
-        if entries := [each for wrap in wraps if (each := _wrap(importer, wrap, len(points))) is not None]:
-            entry["wraps"] = entries
-            if len(entries) > 1:
-                importer.report.taken.append(
-                    f"{len(entries)} surfaces of {name}, round which its string is the shortest; where both touch one "
-                    "segment, OpenSim 4.6 adds an arc and points of different passes, and is some mm shorter"
-                )
+    points = [_point(importer, name, point) for point in o.objects(path, "PathPointSet")]
+    entry: dict[str, Any] = {"path": points}
+    wraps = [_wrap(importer, wrap, len(points)) for wrap in o.objects(path, "PathWrapSet")]
+    if surfaces := [wrap for wrap in wraps if wrap is not None]:
+        entry["wraps"] = surfaces
+        if len(surfaces) > 1:
+            importer.report.taken.append(
+                f"{len(surfaces)} surfaces of {name}, round which its string is the shortest; where both touch one "
+                "segment, OpenSim 4.6 adds an arc and points of different passes, and is some mm shorter"
+            )
     muscle = entry | {"excitation": f"input.{name}", "model": model | {"activation": activation}}
     importer.description.setdefault("muscle", {})[name] = muscle
     inputs.append(name)
     if not kind.startswith("Millard"):
         importer.report.taken.append(f"{kind} {name}")
-
-
-def _fit(importer: o.Importer, muscle: str, optimal: float) -> dict[str, Any]:
-    """Length of a muscle round an ellipsoid or torus, fitted to what the package ``opensim`` computes for it."""
-    q, lengths, arms = _sampled(importer.source)
-    crossed = [c for c, arm in arms[muscle].items() if np.nanmax(np.abs(arm)) > 1e-6]
-    if not 1 <= len(crossed) <= 4 or any(c not in importer.owner for c in crossed):
-        raise ValueError(
-            f"it wraps an ellipsoid or torus, and crosses {', '.join(crossed)}: one to four may be crossed"
-        )
-    places = np.stack([q[c] for c in crossed], 1)
-    arm = np.stack([arms[muscle][c] for c in crossed], 1)
-    fit = fit_length([importer.owner[c] for c in crossed], places, lengths[muscle], arm)
-    errors = f"{1e3 * fit.error:.2g} mm, moment arms {1e3 * fit.arm_error:.2g} mm, {100 * fit.strays:.0f}% strays"
-    if fit.error > 0.005 * optimal or fit.arm_error > 1e-3:
-        raise ValueError(f"its length round an ellipsoid or torus cannot be fitted: root mean square errors {errors}")
-    importer.report.taken.append(f"length of {muscle}, fitted to OpenSim's: root mean square error {errors}")
-    return fit.length
-
-
-@cache
-def _sampled(source: Path, count: int = 3000) -> tuple[dict[str, Any], dict[str, Any], dict[str, dict[str, Any]]]:
-    """Postures within the ranges of all coordinates, and OpenSim's lengths and moment arms there, by their names."""
-    opensim = o.package()
-    if opensim is None:
-        raise ValueError(
-            "it wraps an ellipsoid or torus, round which lengths are fitted to OpenSim's: pip install opensim"
-        )
-    model = opensim.Model(str(source))
-    state, rng = model.initSystem(), np.random.default_rng(0)
-    coordinates = {c.getName(): c for c in model.getCoordinateSet()}
-    wound = {
-        m.getName(): m
-        for m in model.getMuscles()
-        if any(
-            m.getGeometryPath().getWrapSet().get(i).getWrapObject().getConcreteClassName() in _FITTED
-            for i in range(m.getGeometryPath().getWrapSet().getSize())
-        )
-    }
-    free = [c for c in coordinates.values() if not c.get_locked() and not c.isDependent(state)]
-    q: dict[str, Any] = {c.getName(): rng.uniform(c.getRangeMin(), c.getRangeMax(), count) for c in free}
-    lengths = {name: np.empty(count) for name in wound}
-    arms = {name: {c.getName(): np.empty(count) for c in free} for name in wound}
-    for i in range(count):
-        for c in free:
-            c.setValue(state, q[c.getName()][i], False)
-        model.assemble(state)
-        model.realizePosition(state)
-        for name, muscle in wound.items():
-            lengths[name][i] = muscle.getLength(state)
-            for c in free:
-                arms[name][c.getName()][i] = muscle.computeMomentArm(state, c)
-    return q, lengths, arms
 
 
 def _point(importer: o.Importer, muscle: str, point: o.Element) -> Any:
@@ -306,13 +242,13 @@ def read_osim(source: str | Path, partial: bool = False) -> tuple[dict[str, Any]
     """Description of an OpenSim model, as `envs.neuromechanic.load` takes it, and what became of its parts.
 
     Args:
-        source: File in OpenSim's format 4; where the package ``opensim`` is installed, in any that it reads.
+        source: File in OpenSim's format 4.
         partial: Whether to leave out what is refused.
 
     Raises:
         ValueError: If the file cannot be read, or some part is refused; each is named.
     """
-    importer = o.Importer(Path(source).resolve())
+    importer = o.Importer(Path(source))
     importer.skeleton()
     _forces(importer)
     for room in ("MarkerSet", "ControllerSet", "ProbeSet", "ContactGeometrySet", "ComponentSet"):

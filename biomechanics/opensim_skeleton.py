@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import re
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -37,52 +36,22 @@ DEGREE = math.pi / 180.0
 # XML
 
 
-def package() -> Any:
-    """The package ``opensim``, which says nothing and keeps no log; None where it is not installed."""
-    try:
-        import opensim.simulation  # a folder of that name is a module opensim, too
-    except ImportError:
-        return None
-    opensim.Logger.setLevelString("Off")
-    opensim.Logger.removeFileSink()
-    return opensim
-
-
-def parse(source: str | Path, report: Report) -> Element:
-    """Model element of a file; entities are refused, older formats are read by the package ``opensim``."""
-    path = Path(source)
+def parse(path: Path) -> Element:
+    """Model element of a file of format 4; entities are refused, what is not well-formed in known files is mended."""
     check_file(path, LARGEST_FILE)
-    try:
-        return _model(path, path)
-    except ValueError as error:
-        opensim = package()
-        if opensim is None or "entities" in str(error):
-            raise
-        with tempfile.TemporaryDirectory() as folder:
-            anew = Path(folder) / "anew.osim"
-            try:
-                opensim.Model(str(path)).printToXML(str(anew))
-            except RuntimeError:
-                raise error from None
-            report.taken.append("the file as OpenSim saves it anew, in format 4")
-            return _model(anew, path)
-
-
-def _model(path: Path, source: Path) -> Element:
-    """Model element of a file of format 4; what is not well-formed in known files is mended."""
     text = path.read_bytes().decode("utf-8", "replace")
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
-        raise ValueError(f"model {str(source)!r} must have no document type and no entities")
+        raise ValueError(f"model {str(path)!r} must have no document type and no entities")
     text = re.sub(r"^\s*<\?xml[^>]*\?>", "", text)
     try:
         root = ElementTree.fromstring(re.sub(r"(?<=[<\w])::(?=\w)", "_", text))
     except ElementTree.ParseError as error:
-        raise ValueError(f"model {str(source)!r} cannot be read: {error}") from None
+        raise ValueError(f"model {str(path)!r} cannot be read: {error}") from None
     version, model = root.get("Version", "0"), root.find("Model")
     if model is None or not version.isdecimal() or int(version) < 40000:
         raise ValueError(
-            f"model {str(source)!r} must be of OpenSim's format 4 (Version 40000 or more), got {shown(version)}: "
-            "OpenSim 4 opens older ones and saves them anew, which is done here where the package opensim is installed"
+            f"model {str(path)!r} must be of OpenSim's format 4 (Version 40000 or more), got {shown(version)}: "
+            "OpenSim 4 opens older ones and saves them anew"
         )
     return model
 
@@ -226,8 +195,7 @@ class Importer:
     """Builds the description of one model; `opensim.read_osim` uses it."""
 
     def __init__(self, source: Path) -> None:
-        self.report, self.source = Report(), source
-        self.model = parse(source, self.report)
+        self.report, self.model = Report(), parse(source)
         gravity = numbers_of(self.model, "gravity", "0 -9.80665 0")
         self.description: dict[str, Any] = {"schema": 1, "gravity": gravity.tolist()}
         self.body: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""Design of feedback that holds an equilibrium: linear-quadratic behind a delay, and gains by a search.
+"""Design of feedback that holds an equilibrium: linear-quadratic behind a delay.
 
 SciPy is imported where it is used.
 """
@@ -12,11 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gymnosoma.envs.core.arguments import choice, number, shown
+from gymnosoma.envs.core.arguments import number, shown
 from gymnosoma.envs.core.model.control import Flags, Floats, Values
 from gymnosoma.envs.neuromechanic import Neuromechanic, linearise, refuse_contacts
-
-from .delays import characteristic_roots
 
 Vector = NDArray[np.float64]
 
@@ -128,33 +126,6 @@ def _cost(name: str, cost: ArrayLike | None, usual: Vector) -> Vector:
     if matrix.shape != (len(usual),) * 2:
         raise ValueError(f"{name} must be ({len(usual)},) or twice that, got {shown(cost)}")
     return matrix
-
-
-def search_gains(
-    animal: Neuromechanic, start: Mapping[str, Any], bounds: Mapping[str, tuple[float, float]], seed: int = 0
-) -> tuple[dict[str, float], float]:
-    """Search the inputs that are gains for those with which an equilibrium decays fastest, delays included.
-
-    Args:
-        start: Initial values of the equilibrium, with all inputs.
-        bounds: Least and greatest value by input.
-
-    Returns:
-        gains, growth: Inputs by name, and the real part (1/s) of the rightmost characteristic root.
-    """
-    from scipy.optimize import differential_evolution
-
-    for name in bounds:
-        choice("bounds", name, animal.model.inputs)
-    places, base = [animal.model.inputs.index(name) for name in bounds], np.array(start["input"], float)
-
-    def growth(x: Vector) -> float:
-        drive = base.copy()
-        drive[places] = x
-        return float(characteristic_roots(animal, {**start, "input": drive}, nodes=16)[0].real)
-
-    best = differential_evolution(growth, list(bounds.values()), popsize=8, maxiter=10, seed=seed, polish=False)
-    return dict(zip(bounds, best.x.tolist(), strict=True)), float(best.fun)
 
 
 def input_matrix(animal: Neuromechanic, start: dict[str, Any], step: float = 1e-6) -> Vector:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gymnosoma import biomechanics
-from gymnosoma.biomechanics import import_model, opensim_skeleton, write_toml
+from gymnosoma.biomechanics import import_model, write_toml
 from gymnosoma.envs import simulate
 from gymnosoma.envs.neuromechanic import Neuromechanic, load
 
@@ -192,8 +192,7 @@ def test_strings_go_round_a_cylinder_as_opensims(side, radius, start, end, lengt
     assert animal.mechanics(row)["length"][0] == pytest.approx(length, abs=1e-9)
 
 
-def test_what_is_not_supported_is_refused_by_name(tmp_path, monkeypatch):
-    monkeypatch.setattr(opensim_skeleton, "package", lambda: None)  # which reads older formats
+def test_what_is_not_supported_is_refused_by_name(tmp_path):
     text = (OPENSIM / "leg6dof9musc.osim").read_text()
     path = tmp_path / "other.osim"
     path.write_text(text.replace('<CustomJoint name="ankle_r">', '<BallJoint name="ankle_r">', 1))
@@ -240,17 +239,6 @@ def test_limits_of_a_coordinate_add_up_and_may_cross(tmp_path):
         torques.append(animal.mechanics(row)["tau"][animal.model.bodies.index("hip_flexion_r")])
     # By the first, below its low bound; by the second, beyond both: 0.1 N m s a degree each time.
     assert torques[1] - torques[0] == pytest.approx(-3 * 0.1 * 2.0 * 180 / np.pi, rel=1e-9)
-
-
-@pytest.mark.slow
-def test_older_formats_are_read_by_the_package_opensim(tmp_path):
-    pytest.importorskip("opensim.simulation")
-    older = (OPENSIM / "arm26.osim").read_text().replace('Version="40000"', 'Version="39999"')
-    path = tmp_path / "older.osim"
-    path.write_text(older)
-    description, report = import_model(path)
-    assert "the file as OpenSim saves it anew, in format 4" in report.taken
-    assert set(description["muscle"]) == set(reference("arm26")["muscles"])
 
 
 def test_arm26_loads_as_a_whole():

@@ -5,26 +5,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.optimize import lsq_linear
 
 from gymnosoma.biomechanics import (
     Load,
     Motion,
-    characteristic_roots,
     inverse_dynamics,
     load,
     lqr,
-    moment_arms,
     read_motion,
-    search_gains,
     static_optimisation,
     torques,
 )
-from gymnosoma.biomechanics.inverse import _least
 from gymnosoma.envs import simulate
 from gymnosoma.envs.neuromechanic import Neuromechanic, equilibrate
 from gymnosoma.envs.neuromechanic.hindlimb import asset
-from gymnosoma.envs.neuromechanic.standing import DAMPING, STIFFNESS, splay, standing, upright
 
 pytestmark = pytest.mark.full
 
@@ -66,16 +60,6 @@ def test_muscles_walk(walker):
     assert np.sum(strong["activation"] ** 2) < 1e-3 * np.sum(run["activation"] ** 2)
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_least_activations_are_scipys(seed):
-    rng = np.random.default_rng(seed)
-    A, b = 30.0 * rng.standard_normal((5, 18)), 100.0 * rng.standard_normal(5)
-    a, active = _least(A, b, rng.integers(-1, 2, 18))
-    exact = lsq_linear(np.vstack([np.eye(18), A]), np.r_[np.zeros(18), b], (0.0, 1.0), method="bvls", tol=1e-14).x
-    assert a == pytest.approx(exact, abs=1e-8)
-    assert ((a == 1.0) == (active == 1)).all() and ((a == 0.0) == (active == -1)).all()
-
-
 def test_loads_from_outside_are_taken_off():
     arm, time = Neuromechanic(asset("arm")), np.linspace(0.0, 1.0, 11)
     still = Motion(time, arm.model.bodies, np.tile([0.3, 0.8], (11, 1)))
@@ -111,14 +95,6 @@ def test_tables_of_motions_are_read(tmp_path):
             read_motion(path)
 
 
-def test_arms_over_a_joint_are_slopes_of_the_length(walker):
-    run = moment_arms(walker, "knee_angle_r", count=401)
-    muscle = walker.model.muscles.index("vasti_r")
-    slope = np.gradient(run["length"][:, muscle], run.time)
-    error = np.abs(slope + run["arm"][:, muscle])[2:-2]
-    assert np.quantile(error, 0.95) < 1e-4  # beside the knots of its moving points
-
-
 # Feedback
 
 
@@ -138,13 +114,3 @@ def test_feedback_that_knows_its_delay_holds_the_arm(held, delay):
     assert regulator.growth < -5.0
     run = simulate(arm, regulator, 3.0, every=0.1, start=start | {"q": start["q"] + [0.01, -0.01]})
     assert np.abs(run["q"][-1] - start["q"]).max() < 1e-9
-
-
-def test_gains_decay_faster_than_the_papers():
-    animal = Neuromechanic(standing(1.1, feet="pinned"))
-    start = {"q": upright(1.1), "input": [float(splay(1.1)), STIFFNESS, DAMPING]}
-    bounds = {"stiffness": (50.0, 800.0), "damping": (10.0, 300.0)}
-    best, growth = search_gains(animal, start, bounds)
-    assert growth < -2.0  # the paper's: -0.94
-    start["input"][1:] = best["stiffness"], best["damping"]
-    assert characteristic_roots(animal, start)[0].real == pytest.approx(growth, abs=1e-4)

@@ -4,7 +4,7 @@ from .analysis import growth, linearise
 from .animal import Neuromechanic, at_joints
 from .curves import cubics
 from .equilibrium import equilibrate, refuse_contacts
-from .keys import MUJOCO_CURVES, THELEN_CURVES, exponents
+from .keys import MUJOCO_CURVES, THELEN_CURVES
 from .model import Model, load
 from .modules import Module, centre_of_mass
 from .muscles import COMPLIANT_TENDON, RIGID_TENDON
@@ -26,7 +26,6 @@ __all__ = [
     "at_joints",
     "cubics",
     "equilibrate",
-    "exponents",
     "growth",
     "linearise",
     "load",
