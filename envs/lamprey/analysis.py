@@ -45,11 +45,11 @@ def swim(
     """
     every = 10e-3
     count = len(np.asarray(drive(0.5 * every) if callable(drive) else drive))
-    held: Any = drive
+    schedule: Any = drive
     if after is not None and not callable(drive):
-        held = Schedule([0.0, after[0]], np.array([drive, after[1]], float))
+        schedule = Schedule([0.0, after[0]], np.array([drive, after[1]], float))
     duration = round(duration / every) * every
-    return simulate(lamprey, held, duration, every, start, every, count=count, signals=signals)
+    return simulate(lamprey, schedule, duration, every, start, every, count=count, signals=signals)
 
 
 @dataclass(frozen=True)
@@ -89,10 +89,10 @@ class Entrainment:
 
         Both are not a number where none entrains. ``joint`` is 0 at the head.
         """
-        held = np.flatnonzero(self.entrained[:, joint])
-        if not held.size:
+        indices = np.flatnonzero(self.entrained[:, joint])
+        if not indices.size:
             return float("nan"), float("nan")
-        runs = np.split(held, np.flatnonzero(np.diff(held) > 1) + 1)
+        runs = np.split(indices, np.flatnonzero(np.diff(indices) > 1) + 1)
         run = min(runs, key=lambda r: np.min(np.abs(self.frequency[r] - self.free[joint])))
         return float(self.frequency[run[0]]), float(self.frequency[run[-1]])
 

@@ -229,12 +229,12 @@ class Lamprey(InLanes):
         at |= {"link_rate": (n,), "centre_velocity": (2,)} | ({} if self.circuit is None else {"kick": ()})
         return at | {name: self.state[name].shape for name in NEURAL if name in (self.state.names or ())}
 
-    def start(self, fresh: NDArray[Any], given: Mapping[str, NDArray[np.float64]]) -> None:  # noqa: D102
-        fresh["link_angle"] = start_angles(given, "link_angle", fresh["link_angle"])
+    def start(self, fresh: NDArray[Any], values: Mapping[str, NDArray[np.float64]]) -> None:  # noqa: D102
+        fresh["link_angle"] = start_angles(values, "link_angle", fresh["link_angle"])
         if self.circuit is not None:
-            excite(fresh, given.get("kick", np.full(len(fresh), 0.1)))
-        for name in given.keys() - {"link_angle", "joint_angle", "heading", "kick"}:
-            fresh[name] = given[name]
+            excite(fresh, values.get("kick", np.full(len(fresh), 0.1)))
+        for name in values.keys() - {"link_angle", "joint_angle", "heading", "kick"}:
+            fresh[name] = values[name]
         self._place(fresh)
 
     def _place(self, rows: NDArray[Any]) -> None:

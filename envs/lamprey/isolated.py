@@ -112,10 +112,10 @@ class IsolatedCord(InLanes):
     def start_shapes(self) -> dict[str, tuple[int, ...]]:  # noqa: D102
         return {"kick": (), "neuron": self.state["neuron"].shape}
 
-    def start(self, fresh: NDArray[Any], given: Mapping[str, NDArray[np.float64]]) -> None:  # noqa: D102
-        excite(fresh, given.get("kick", np.full(len(fresh), 0.1)))
-        for name in given.keys() - {"kick"}:
-            fresh[name] = given[name]
+    def start(self, fresh: NDArray[Any], values: Mapping[str, NDArray[np.float64]]) -> None:  # noqa: D102
+        excite(fresh, values.get("kick", np.full(len(fresh), 0.1)))
+        for name in values.keys() - {"kick"}:
+            fresh[name] = values[name]
 
     def neurons(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Outputs (B, 2, P, S) of all neurons, left and right, by population and segment."""

@@ -199,8 +199,8 @@ def _cord(canvas: Canvas, animal: Lamprey, row: NDArray[Any]) -> None:
     if animal.circuit is not None:
         outputs = {"EC": edge, **dict(zip(animal.cells, animal.neurons(row)[0].swapaxes(0, 1), strict=True))}
     heights = dict(BANDS)
-    shown = [(name, heights.get(name, 1.0)) for name in dict.fromkeys([*heights, *outputs]) if name in outputs]
-    rows = [(1, *band) for band in shown] + [(0, *band) for band in reversed(shown)]
+    bands = [(name, heights.get(name, 1.0)) for name in dict.fromkeys([*heights, *outputs]) if name in outputs]
+    rows = [(1, *band) for band in bands] + [(0, *band) for band in reversed(bands)]
     first = 72.0  # below the clock
     pitch = min((canvas.height - STRIP - first - 24.0) / len(rows), 44.0)
     for k, (side, name, full) in enumerate(rows):
@@ -223,14 +223,14 @@ def _cord(canvas: Canvas, animal: Lamprey, row: NDArray[Any]) -> None:
 def _strip(canvas: Canvas, task: LampreyTask, trail: Trail) -> None:
     top, left, right = canvas.height - STRIP, 112.0, 56.0
     height = 0.5 * (STRIP - 26.0)
-    shown = round(SECONDS * task.control_rate)
-    rows = trail.rows[-shown:]
+    periods = round(SECONDS * task.control_rate)
+    rows = trail.rows[-periods:]
     canvas.box((0, top, canvas.width, STRIP), c.mix(c.PAPER, c.CARD, 0.5))
     for k, (side, name) in enumerate(((1, "right MN"), (0, "left MN"))):
         y = top + 10 + k * (height + 6)
         area = (left, y, canvas.width - left - right, height)
         canvas.box(area, c.CARD)
-        panel = canvas.panel(area, (0, 0), (shown, 1))
+        panel = canvas.panel(area, (0, 0), (periods, 1))
         panel.raster(c.sequential(rows["motoneuron"][:, side].T, 1.0, c.WARM), (0, 0), (len(rows), 1))
         canvas.label(name, (left - 12, y + 0.5 * height - 6), c.INK, 12, (1.0, 0.5))
         canvas.label(f"joints, last {SECONDS:g} s", (left - 12, y + 0.5 * height + 9), c.MUTED, 10, (1.0, 0.5))

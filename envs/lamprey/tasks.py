@@ -283,8 +283,8 @@ class Directed(LampreyTask):
         episodes.memory["start"] = rows["centre"]
 
     def sense(self, rows, memory):
-        seen = super().sense(rows, memory)
-        return seen | {"direction": self.way(rows, memory)}
+        observation = super().sense(rows, memory)
+        return observation | {"direction": self.way(rows, memory)}
 
     def way(self, rows: Rows, memory: Rows) -> Floats:
         return to_body_frame(self.animal.heading(rows), memory["goal"])
@@ -399,8 +399,8 @@ class Economy(Weakened, InCurrent):
         episodes.memory["nearest"] = self.away
 
     def sense(self, rows, memory):
-        seen = super().sense(rows, memory)
-        return seen | {
+        observation = super().sense(rows, memory)
+        return observation | {
             "target": self.way(rows, memory),
             "time_left": np.maximum(self.duration - rows["time"], 0.0),
         }
@@ -448,10 +448,10 @@ class Waypoints(GoalTask, LampreyTask):
 
     def begin(self, episodes, rows):
         super().begin(episodes, rows)
-        drawn = episodes.draw(lambda rng: (rng.uniform(0.6, 1.2, self.count), rng.uniform(-np.pi, np.pi, self.count)))
-        steps = drawn[:, 0, :, None] * np.stack([np.cos(drawn[:, 1]), np.sin(drawn[:, 1])], -1)
+        samples = episodes.draw(lambda rng: (rng.uniform(0.6, 1.2, self.count), rng.uniform(-np.pi, np.pi, self.count)))
+        steps = samples[:, 0, :, None] * np.stack([np.cos(samples[:, 1]), np.sin(samples[:, 1])], -1)
         episodes.memory["waypoint"] = rows["centre"][:, None] + np.cumsum(steps, 1)
-        episodes.memory["away"] = drawn[:, 0, 0]
+        episodes.memory["away"] = samples[:, 0, 0]
 
     def waypoint(self, memory: Rows) -> Floats:
         """Present waypoint (B, 2) m."""
@@ -463,8 +463,8 @@ class Waypoints(GoalTask, LampreyTask):
         return self.waypoint(memory) - rows["centre"]
 
     def sense(self, rows, memory):
-        seen = super().sense(rows, memory)
-        return seen | {"target": self.way(rows, memory)}
+        observation = super().sense(rows, memory)
+        return observation | {"target": self.way(rows, memory)}
 
     def way(self, rows, memory):
         return to_body_frame(self.animal.heading(rows), self._away(rows, memory))
@@ -504,8 +504,8 @@ class Escape(Weakened, Directed):
 
     def begin(self, episodes, rows):
         super().begin(episodes, rows)
-        drawn = episodes.draw(lambda rng: rng.uniform(-np.pi, np.pi))
-        bearing = episodes.options.get("bearing", drawn)
+        samples = episodes.draw(lambda rng: rng.uniform(-np.pi, np.pi))
+        bearing = episodes.options.get("bearing", samples)
         episodes.memory["goal"] = to_body_frame(-bearing, self.forward(episodes))
 
 
@@ -580,7 +580,7 @@ class Speed(InCurrent, Directed):
     def reward(self, rows: Rows, memory: Rows) -> Floats:
         super().reward(rows, memory)  # keeps the accounts
         memory["speed"] = self.control_rate * np.sum((rows["centre"] - memory["from"]) * memory["goal"], 1)
-        wanted = self.target(rows, memory)
+        target = self.target(rows, memory)
         steps = np.maximum(np.rint(self.control_rate * rows["time"]), 1.0)
-        memory["error"] += (np.abs(memory["speed"] - wanted) - memory["error"]) / steps
-        return tolerance(memory["speed"] - wanted, -0.02, 0.02, 0.2)
+        memory["error"] += (np.abs(memory["speed"] - target) - memory["error"]) / steps
+        return tolerance(memory["speed"] - target, -0.02, 0.02, 0.2)

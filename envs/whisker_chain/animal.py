@@ -168,26 +168,26 @@ class Whisker(InLanes):
         pegs = {"peg": (self.pegs, 2), "peg_radius": (self.pegs,), "peg_velocity": (self.pegs, 2)}
         return {**base, "link_angle": (n,), "link_rate": (n,), **pegs}
 
-    def start(self, fresh: NDArray[Any], given: Mapping[str, NDArray[np.float64]]) -> None:  # noqa: D102
-        if "base_angle" in given and "link_angle" in given:
+    def start(self, fresh: NDArray[Any], values: Mapping[str, NDArray[np.float64]]) -> None:  # noqa: D102
+        if "base_angle" in values and "link_angle" in values:
             raise ValueError("start: base_angle is the first link_angle; give one of them")
-        if "base_rate" in given and "link_rate" in given:
+        if "base_rate" in values and "link_rate" in values:
             raise ValueError("start: base_rate is the first link_rate; give one of them")
-        if (given.get("peg_radius", np.zeros(1)) < 0).any():
-            raise ValueError(f"start: peg_radius must be at least 0, got {given['peg_radius']!r}")
+        if (values.get("peg_radius", np.zeros(1)) < 0).any():
+            raise ValueError(f"start: peg_radius must be at least 0, got {values['peg_radius']!r}")
         for name in ("base", "base_velocity", "peg_radius", *self.parameters):
-            if name in given:
-                fresh[name] = given[name]
+            if name in values:
+                fresh[name] = values[name]
         for name in ("peg", "peg_velocity"):
-            if name in given:
-                fresh[name] = given[name].swapaxes(1, 2)
-        fresh["link_angle"][:, 0] = given.get("base_angle", 0.0)
+            if name in values:
+                fresh[name] = values[name].swapaxes(1, 2)
+        fresh["link_angle"][:, 0] = values.get("base_angle", 0.0)
         fresh["link_angle"][:, 1:] = fresh["link_angle"][:, :1] + np.cumsum(fresh["rest_angle"], 1)
-        if "base_rate" in given:
-            fresh["link_rate"] = given["base_rate"][:, None]
+        if "base_rate" in values:
+            fresh["link_rate"] = values["base_rate"][:, None]
         for name in ("link_angle", "link_rate"):
-            if name in given:
-                fresh[name] = given[name]
+            if name in values:
+                fresh[name] = values[name]
         fresh["base_rate"] = fresh["link_rate"][:, 0]
         fresh["link_rate_before"] = fresh["link_rate"]
         fresh["base_velocity_mean"] = fresh["base_velocity_before"] = fresh["base_velocity"]

@@ -178,5 +178,5 @@ def _traces(canvas: Canvas, task: WhiskerTask, trail: Trail) -> None:
         size = f"± {limit:g}°" if unit == "°" else f"± {c.quantity(limit, unit)}"
         panel = canvas.trace(area, rows["time"], values, duration, limit, colour, f"{name}  {size}")
         if name == "M" and isinstance(task, Hold):
-            wanted = float(trail.memory[-1]["goal"])
-            panel.polyline([(panel.low[0], wanted), (panel.high[0], wanted)], c.GOAL, 1.0)
+            moment = float(trail.memory[-1]["goal"])
+            panel.polyline([(panel.low[0], moment), (panel.high[0], moment)], c.GOAL, 1.0)

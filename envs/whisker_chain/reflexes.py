@@ -24,12 +24,12 @@ class Tapping:
         return wrench[:, 1] - evidence < -self.threshold
 
     @staticmethod
-    def learns(feels: Flags, turns: Flags, angle: Floats, known: Floats, last: Floats) -> tuple[Floats, Floats]:
+    def learns(feels: Flags, turns: Flags, angle: Floats, least: Floats, last: Floats) -> tuple[Floats, Floats]:
         """Least base angle at which it has turned back and then felt the peg, and the ``last`` at which it did, rad.
 
         All are (B,); the last is infinite where it did not turn in the last period, and is forgotten then.
         """
-        return np.where(feels, np.minimum(known, last), known), np.where(turns, angle, np.inf)
+        return np.where(feels, np.minimum(least, last), least), np.where(turns, angle, np.inf)
 
     def turns(self, rate: Floats, angle: Floats, turned: Flags, control_rate: float) -> Floats:
         """Acceleration (B,) rad/s^2, at a ``rate`` (rad/s) and ``angle`` (rad), of who has ``turned`` or has not."""

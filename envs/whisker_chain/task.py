@@ -123,17 +123,17 @@ class WhiskerTask(Task):
         return fields | super().fields()
 
     def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
-        kept = f"rate and angle of the base are kept within {RATE:g} rad/s and {REACH:g} rad and continuous"
+        note = f"rate and angle of the base are kept within {RATE:g} rad/s and {REACH:g} rad and continuous"
         stages = " and ".join(f"{1e3 * stage:g}" for stage in TWITCH)
         meaning = (
             f"angular acceleration of the base; a muscle follows in two stages of {stages} ms, against a damping of "
         )
-        meaning += f"{DAMPING:g}/s; {kept}"
-        scale, added = self.residual_scale, f"added to the rate that the animal's own controller gives the base; {kept}"
+        meaning += f"{DAMPING:g}/s; {note}"
+        scale, added = self.residual_scale, f"added to the rate that the animal's own controller gives the base; {note}"
         motion = {
             "trajectory": {"command": ActionField(1, -ACCELERATION, ACCELERATION, "rad/s^2", meaning)},
             "whisk": {
-                "amplitude": ActionField(1, 0.0, 0.35, "rad", f"of a sine that the base follows by its muscle; {kept}"),
+                "amplitude": ActionField(1, 0.0, 0.35, "rad", f"of a sine that the base follows by its muscle; {note}"),
                 "set_point": ActionField(1, -0.35, 0.35, "rad", "middle of the sine"),
                 "frequency": ActionField(1, 2.0, 20.0, "Hz", "of the sine"),
             },
@@ -153,15 +153,15 @@ class WhiskerTask(Task):
     def command(self, actions: Floats, rows: Rows, memory: Rows) -> Floats:
         # The drive is an acceleration that keeps the rate of the base continuous and its angle within reach.
         memory["action"] = actions
-        wanted = self._middle + self._half * actions
+        values = self._middle + self._half * actions
         theta, omega, period = rows["link_angle"][:, 0], rows["base_rate"], 1.0 / self.control_rate
         if self.actions == "trajectory":
-            command = wanted[:, 0]
+            command = values[:, 0]
         else:
             if self.actions == "residual":
-                turn = self.own(wanted[:, 0], rows, memory)
+                turn = self.own(values[:, 0], rows, memory)
             else:
-                turn = self._follow_whisk(wanted, theta, omega, memory)
+                turn = self._follow_whisk(values, theta, omega, memory)
             command = self.excitation(turn, omega, memory["muscle"])
         acceleration = self._pull(np.clip(command, -ACCELERATION, ACCELERATION), omega, memory)
         # The fastest rates at the period's end from which the base can still stop within its reach.
@@ -200,12 +200,12 @@ class WhiskerTask(Task):
         stage = second + (acceleration / self._yield + DAMPING * rate - second) / self._gains[1]
         return first + (stage - first) / self._gains[0]
 
-    def _follow_whisk(self, wanted: Floats, theta: Floats, omega: Floats, memory: Rows) -> Floats:
+    def _follow_whisk(self, values: Floats, theta: Floats, omega: Floats, memory: Rows) -> Floats:
         """Acceleration that follows the whisk set point - amplitude cos(phase), both smoothed."""
         period = 1.0 / self.control_rate
-        turn = 2 * np.pi * wanted[:, 2]
+        turn = 2 * np.pi * values[:, 2]
         memory["phase"] = (memory["phase"] + turn * period) % (2 * np.pi)
-        memory["whisk"] += (wanted[:, :2] - memory["whisk"]) * (period / (period + SMOOTHING))
+        memory["whisk"] += (values[:, :2] - memory["whisk"]) * (period / (period + SMOOTHING))
         amplitude, middle = memory["whisk"][:, 0], memory["whisk"][:, 1]
         s, c = np.sin(memory["phase"]), np.cos(memory["phase"])
         ahead = amplitude * turn**2 * c

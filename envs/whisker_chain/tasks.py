@@ -42,8 +42,8 @@ class PegTask(WhiskerTask):
         memory = episodes.memory
         for name in ("peg_place", "peg_bearing"):
             memory[name] = episodes.hidden(name)
-        drawn = episodes.draw(lambda rng: rng.uniform() >= self.absent_share)
-        memory["present"] = episodes.options.get("peg_present", drawn)
+        presence = episodes.draw(lambda rng: rng.uniform() >= self.absent_share)
+        memory["present"] = episodes.options.get("peg_present", presence)
         memory["touched"] = np.inf
         distance = np.where(memory["present"] > 0.5, memory["peg_place"] * self.length(episodes), FAR)
         peg = distance[:, None] * np.stack([np.cos(memory["peg_bearing"]), np.sin(memory["peg_bearing"])], 1)
@@ -221,13 +221,13 @@ class Detect(AnswerTask):
         return np.where(self.right(memory), self._haste(rows), -1.0)
 
     def info(self, rows, memory):
-        done, said, there = np.isfinite(memory["committed"]), self._said(memory), memory["present"] > 0.5
-        hit, felt = done & said & there, memory["touched"] < memory["committed"]
+        decision, said, there = np.isfinite(memory["committed"]), self._said(memory), memory["present"] > 0.5
+        hit, felt = decision & said & there, memory["touched"] < memory["committed"]
         delay = np.where(hit & felt, memory["committed"], np.inf) - np.where(hit & felt, memory["touched"], 0.0)
         return super().info(rows, memory) | {
             "peg_present": there.astype(float),
             "hit": hit.astype(float),
-            "false_alarm": (done & said & ~there).astype(float),
+            "false_alarm": (decision & said & ~there).astype(float),
             "delay": delay,
         }
 
@@ -280,10 +280,10 @@ class Tap(PegTask):
         return {"evidence": ActionField(1, -most, most, "N", meaning)}
 
     def fields(self):
-        known = "from the base to the least angle at which its own controller has felt the peg, at most 0.5"
+        meaning = "from the base to the least angle at which its own controller has felt the peg, at most 0.5"
         own = {
             "turned": Field(1, "1", 1.0, "whether the animal's own controller has turned back in this window"),
-            "ahead": Field(1, "rad", 0.1, known),
+            "ahead": Field(1, "rad", 0.1, meaning),
         }
         return super().fields() | (own if self.actions == "residual" else {})
 
@@ -306,9 +306,9 @@ class Tap(PegTask):
         return np.floor((rows["time"] + 0.5 / self.control_rate) / self.window)
 
     def sense(self, rows, memory):
-        left = self.window * (self._number(rows) + 1.0) - rows["time"]
+        remaining = self.window * (self._number(rows) + 1.0) - rows["time"]
         ahead = np.minimum(memory["known"] - rows["link_angle"][:, 0], 0.5)
-        return super().sense(rows, memory) | {"left": left, "ahead": ahead}
+        return super().sense(rows, memory) | {"left": remaining, "ahead": ahead}
 
     def _grade(self, memory: Rows) -> Floats:
         return memory["tapped"] / (1.0 + memory["push"] / MICRO)
@@ -402,10 +402,10 @@ class Hold(SmoothTask):
         memory = episodes.memory
         memory["goal"] = episodes.options.get("goal", (-1.5 + episodes.draw(lambda rng: rng.uniform())) * MICRO)
         place = episodes.hidden("peg_place")
-        drawn = episodes.draw(lambda rng: rng.uniform(size=9))
-        memory["swing"] = 1e-3 / 3 * (0.5 + 0.5 * drawn[:, :3])
-        memory["frequency"] = 3.0 + 7.0 * drawn[:, 3:6]
-        memory["lag"] = 2 * np.pi * drawn[:, 6:]
+        samples = episodes.draw(lambda rng: rng.uniform(size=9))
+        memory["swing"] = 1e-3 / 3 * (0.5 + 0.5 * samples[:, :3])
+        memory["frequency"] = 3.0 + 7.0 * samples[:, 3:6]
+        memory["lag"] = 2 * np.pi * samples[:, 6:]
         peg = np.stack([place * self.length(episodes), swinging(memory, 0.0)], 1)
         return values | {"peg": peg[:, None]}
 
@@ -454,10 +454,10 @@ class Whisk(SmoothTask):
 
     def start(self, episodes):
         values = super().start(episodes)
-        drawn = episodes.draw(lambda rng: rng.uniform(size=9))
-        episodes.memory["swing"] = 0.35 / 6 * (1.0 + drawn[:, :3])
-        episodes.memory["frequency"] = 1.0 + 3.0 * (np.arange(3) + drawn[:, 3:6])
-        episodes.memory["lag"] = 2 * np.pi * drawn[:, 6:]
+        samples = episodes.draw(lambda rng: rng.uniform(size=9))
+        episodes.memory["swing"] = 0.35 / 6 * (1.0 + samples[:, :3])
+        episodes.memory["frequency"] = 1.0 + 3.0 * (np.arange(3) + samples[:, 3:6])
+        episodes.memory["lag"] = 2 * np.pi * samples[:, 6:]
         return values
 
     def sense(self, rows, memory):

@@ -170,28 +170,28 @@ class WhiskerRod(InLanes):
         names = ("plate_distance", "plate_position", "base_angle", "friction_coefficient", "side")
         return dict.fromkeys(names, ()) | {"segment_angle": (n,), "segment_rate": (n,), "friction_state": ()}
 
-    def start(self, fresh: NDArray[Any], given: Mapping[str, NDArray[np.float64]]) -> None:  # noqa: D102
+    def start(self, fresh: NDArray[Any], values: Mapping[str, NDArray[np.float64]]) -> None:  # noqa: D102
         count = len(fresh)
         for name in ("plate_distance", "friction_state"):
-            if name in given and not (given[name] > 0).all():
-                raise ValueError(f"start: {name} must be greater than 0, got {float(given[name].min())!r}")
-        side = given.get("side", np.ones(count))
+            if name in values and not (values[name] > 0).all():
+                raise ValueError(f"start: {name} must be greater than 0, got {float(values[name].min())!r}")
+        side = values.get("side", np.ones(count))
         if not (np.abs(side) == 1.0).all():
             raise ValueError(f"start: side must be 1 or -1, got {float(side[np.abs(side) != 1.0][0])!r}")
         t = table()
         for name in self.parameters:
-            if name in given:
-                fresh[name] = given[name]
+            if name in values:
+                fresh[name] = values[name]
         fresh["plate_distance"] = t["plate_distance"] * fresh["length"]
         fresh["friction_state"] = fresh["reference_speed"] / t["plate_speed"]
         for name in ("plate_distance", "plate_position", "base_angle", "friction_state", "segment_rate"):
-            if name in given:
-                fresh[name] = given[name]
-        if "segment_angle" in given:
-            fresh["segment_angle"] = given["segment_angle"]
+            if name in values:
+                fresh[name] = values[name]
+        if "segment_angle" in values:
+            fresh["segment_angle"] = values["segment_angle"]
         else:
-            self._settle(fresh, np.broadcast_to(given.get("friction_coefficient", 0.0), (count,)), side)
-        fresh["friction_level"] = given.get("friction_coefficient", 0.0) / fresh["rate_strength"]
+            self._settle(fresh, np.broadcast_to(values.get("friction_coefficient", 0.0), (count,)), side)
+        fresh["friction_level"] = values.get("friction_coefficient", 0.0) / fresh["rate_strength"]
         ahead = fresh["segment_angle"] + 0.5 * self.dt * fresh["segment_rate"]
         fresh["cosine"], fresh["sine"] = np.cos(ahead), np.sin(ahead)
         fresh["tip"] = self.centreline(fresh)[:, -1]

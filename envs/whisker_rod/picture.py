@@ -72,10 +72,10 @@ def _(task: Texture, trail: Trail) -> tuple[str, str]:
 @goal.register
 def _(task: Sweep, trail: Trail) -> tuple[str, str]:
     row = trail.rows[-1]
-    held = task.duration * task.info(trail.rows[-1:], trail.memory[-1:])["held"][0]
+    seconds = task.duration * task.info(trail.rows[-1:], trail.memory[-1:])["held"][0]
     low, high = task.window
     return f"{100 * row['plate_distance'] / row['length']:.2f}%", (
-        f"distance of the plate in lengths; held between {100 * low:.1f} and {100 * high:.1f}% for {held:.2f} s"
+        f"distance of the plate in lengths; held between {100 * low:.1f} and {100 * high:.1f}% for {seconds:.2f} s"
     )
 
 

@@ -407,8 +407,8 @@ class Sweep(RodTask):
         return self._inside(rows, self.margin) * rows["contact"] - self.effort_price * memory["action"][:, 0] ** 2
 
     def info(self, rows, memory):
-        held = memory["held"] / (self.duration * self.control_rate)
-        return super().info(rows, memory) | {"held": held}
+        share = memory["held"] / (self.duration * self.control_rate)
+        return super().info(rows, memory) | {"held": share}
 
 
 class Regulate(PlateTask):

@@ -217,12 +217,12 @@ class Worm(InLanes):
         own = {} if self.circuit is None else {"kick": (), "neuron": self.state["neuron"].shape}
         return {**at, "rod_rate": (n,), "centre_velocity": (2,), **own}
 
-    def start(self, fresh: NDArray[Any], given: Mapping[str, NDArray[np.float64]]) -> None:  # noqa: D102
-        fresh["rod_angle"] = start_angles(given, "rod_angle", fresh["rod_angle"])
+    def start(self, fresh: NDArray[Any], values: Mapping[str, NDArray[np.float64]]) -> None:  # noqa: D102
+        fresh["rod_angle"] = start_angles(values, "rod_angle", fresh["rod_angle"])
         if self.circuit is not None:
-            fresh["neuron"][:, 0, 0, 0] = given.get("kick", np.full(len(fresh), 0.1))[:, None]
-        for name in given.keys() - {"rod_angle", "joint_angle", "heading", "kick"}:
-            fresh[name] = given[name]
+            fresh["neuron"][:, 0, 0, 0] = values.get("kick", np.full(len(fresh), 0.1))[:, None]
+        for name in values.keys() - {"rod_angle", "joint_angle", "heading", "kick"}:
+            fresh[name] = values[name]
         fresh["rod_rate_before"] = fresh["rod_rate"]
         self._set_velocities(fresh)
         fresh["control_angle"] = np.diff(fresh["rod_angle"])

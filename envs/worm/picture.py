@@ -206,10 +206,10 @@ def _forces(canvas: Canvas, view: Panel, animal: Worm, trail: Trail, moments: in
     joints = animal.points(rows[-1:])[0]
     for at, vector in zip(0.5 * (joints[1:] + joints[:-1]), force[-1] * points * view.point, strict=True):
         view.arrow(at, vector, FORCE, 1.25)
-    shown = c.rounded(2.0 * usual)
-    start, y = canvas.width - 24.0 - shown * points, canvas.height - STRIP_HEIGHT - 62.0
-    canvas.arrow((start, y), (shown * points, 0.0), FORCE, 1.25)
-    canvas.label(f"friction {c.quantity(shown, 'N')}", (start, y), FORCE, 11, (1.0, 0.5), (-6, 0), c.PLATE)
+    scale = c.rounded(2.0 * usual)
+    start, y = canvas.width - 24.0 - scale * points, canvas.height - STRIP_HEIGHT - 62.0
+    canvas.arrow((start, y), (scale * points, 0.0), FORCE, 1.25)
+    canvas.label(f"friction {c.quantity(scale, 'N')}", (start, y), FORCE, 11, (1.0, 0.5), (-6, 0), c.PLATE)
 
 
 def _medium(row: Any) -> str:
@@ -234,8 +234,8 @@ def _legend(canvas: Canvas) -> None:
 
 def _strip(canvas: Canvas, task: WormTask, trail: Trail) -> None:
     top, left, right = canvas.height - STRIP_HEIGHT, 112.0, 56.0
-    shown = round(STRIP_SECONDS * task.control_rate)
-    rows = trail.rows[-shown:]
+    periods = round(STRIP_SECONDS * task.control_rate)
+    rows = trail.rows[-periods:]
     canvas.box((0, top, canvas.width, STRIP_HEIGHT), c.mix(c.PAPER, c.CARD, 0.5))
     strips = [
         ("commanded", f"joints, last {STRIP_SECONDS:g} s", rows["control_angle"]),
@@ -250,7 +250,7 @@ def _strip(canvas: Canvas, task: WormTask, trail: Trail) -> None:
         y = top + 10 + k * (height + 6)
         area = (left, y, canvas.width - left - right, height)
         canvas.box(area, c.CARD)
-        panel = canvas.panel(area, (0, 0), (shown, 1))
+        panel = canvas.panel(area, (0, 0), (periods, 1))
         panel.raster(c.diverging(angles.T, STRIP_ANGLE), (0, 0), (len(rows), 1))
         canvas.label(name, (left - 12, y + 0.5 * height - 6), c.INK, 12, (1.0, 0.5))
         canvas.label(caption, (left - 12, y + 0.5 * height + 9), c.MUTED, 10, (1.0, 0.5))

@@ -304,10 +304,10 @@ class Reach(GoalTask, WormTask):
 
     def begin(self, episodes, rows):
         super().begin(episodes, rows)
-        drawn = episodes.draw(lambda rng: (rng.uniform(2e-3, 4e-3), rng.uniform(-np.pi, np.pi)))
-        distance = episodes.options.get("target_distance", drawn[:, 0])
+        samples = episodes.draw(lambda rng: (rng.uniform(2e-3, 4e-3), rng.uniform(-np.pi, np.pi)))
+        distance = episodes.options.get("target_distance", samples[:, 0])
         forward = self.forward(episodes)
-        bearing = np.arctan2(forward[:, 1], forward[:, 0]) + episodes.options.get("target_bearing", drawn[:, 1])
+        bearing = np.arctan2(forward[:, 1], forward[:, 0]) + episodes.options.get("target_bearing", samples[:, 1])
         head = self.animal.points(rows)[:, 0]
         episodes.memory["target"] = head + distance[:, None] * np.stack([np.cos(bearing), np.sin(bearing)], 1)
         episodes.memory["way"] = distance - self.radius
@@ -428,8 +428,8 @@ class Escape(Recorded):
         super().begin(episodes, rows)
         episodes.memory["goal"] = self.forward(episodes)
         episodes.memory["start"] = rows["centre"]
-        drawn = episodes.draw(lambda rng: rng.uniform(-1.0, 1.0))
-        episodes.memory["side"] = np.where(episodes.options.get("side", drawn) > 0.0, 1.0, -1.0)
+        samples = episodes.draw(lambda rng: rng.uniform(-1.0, 1.0))
+        episodes.memory["side"] = np.where(episodes.options.get("side", samples) > 0.0, 1.0, -1.0)
 
     def reference_angles(self, rows, memory):
         return memory["side"][:, None] * super().reference_angles(rows, memory)
