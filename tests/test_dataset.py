@@ -1,8 +1,5 @@
 """Datasets of recorded episodes."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from ids import IDS
@@ -85,37 +82,4 @@ def test_what_cannot_be_recorded_leaves_nothing(datasets, monkeypatch):
     record(SWIM, find_policy(SWIM, "baseline"), "test/x-v0", 1)
     with pytest.raises(ValueError, match="dataset must be a name that is free"):
         record(SWIM, find_policy(SWIM, "baseline"), "test/x-v0", 1)
-    assert len(minari.load_dataset("test/x-v0")) == 1
-
-
-KILLED = """
-import os
-from gymnosoma.agents.policies import dataset
-from gymnosoma.agents.policies.lookup import find_policy
-
-dataset._fill = lambda *arguments: os._exit(9)
-dataset.record("gymnosoma/WormSwim-v0", find_policy("gymnosoma/WormSwim-v0", "baseline"), "test/x-v0", 1)
-"""
-
-
-@pytest.mark.full
-def test_a_killed_recording_is_started_again(datasets):
-    assert subprocess.run([sys.executable, "-c", KILLED]).returncode == 9
-    assert list(datasets.rglob("data"))
-    record(SWIM, find_policy(SWIM, "baseline"), "test/x-v0", 1)
-    assert len(minari.load_dataset("test/x-v0")) == 1 and not list(datasets.rglob("*.unfinished"))
-
-
-@pytest.mark.full
-def test_a_recording_that_another_process_writes_stays(datasets):
-    """The second of two removed what the first was writing."""
-    told = []
-
-    def begin_another(ended):
-        if not told:
-            run = subprocess.run([sys.executable, "-c", KILLED], capture_output=True, text=True)
-            told.append(run.stderr)
-
-    record(SWIM, find_policy(SWIM, "baseline"), "test/x-v0", 1, watch=begin_another)
-    assert "dataset must be one that no other process is writing" in told[0]
     assert len(minari.load_dataset("test/x-v0")) == 1

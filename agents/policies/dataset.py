@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import shutil
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -19,7 +17,7 @@ from numpy.typing import NDArray
 import gymnosoma
 from gymnosoma.envs.core.arguments import number
 
-from ..support.files import locked, plain
+from ..support.files import plain
 from ..support.schema import in_range
 from .agent import NoisyAgent, Policy
 from .config import RANGES
@@ -76,8 +74,8 @@ class Recorder(VectorWrapper):
             }
 
 
-def check(env_id: str, name: str, noise: float, seed: int) -> Path:
-    """Folder that a dataset will be in; raises what `record` raises, before anything is computed."""
+def check(env_id: str, name: str, noise: float, seed: int) -> None:
+    """Raise what `record` raises, before anything is computed."""
     try:
         import h5py  # noqa: F401 (in which minari writes)
         import PIL  # noqa: F401 (which it imports then)
@@ -92,12 +90,7 @@ def check(env_id: str, name: str, noise: float, seed: int) -> Path:
     number("noise", noise, minimum=0.0, maximum=MAX_NOISE)
     in_range("seed", seed, *RANGES["seed"])
     folder = get_dataset_path(name)
-    _check_free(folder)
-    return folder
-
-
-def _check_free(folder: Path) -> None:
-    if folder.exists() and not _mark(folder).exists():
+    if folder.exists():
         raise ValueError(f"dataset must be a name that is free, got that of {str(folder)!r}")
 
 
@@ -126,44 +119,58 @@ def record(
             trained policy.
 
     Raises:
-        ValueError: If there is such a dataset already, another process writes it, or the name is none.
+        ValueError: If there is such a dataset already, or the name is none.
         ImportError: Without minari.
     """
-    folder, noise = check(env_id, name, noise, seed), float(noise)
+    check(env_id, name, noise, seed)
     import minari
+    from minari.data_collector import EpisodeBuffer
 
     if policy.env.get("goal"):
         raise ValueError(f"policy {policy.name!r} must observe numbers, not a mapping: goal=True cannot be recorded")
+    player = policy
+    if noise:
+        player = replace(policy, make=lambda envs, start: NoisyAgent(policy.make(envs, start), noise, seed, start))
+    score = task_of(env_id, **policy.env).score
+    waves: list[Episodes] = []
+    buffers: list[EpisodeBuffer] = []
+    notes: list[dict[str, Any]] = []
+    recorders: list[Recorder] = []
 
-    with _written(folder), closing(gymnasium.make(env_id, **policy.env)) as env:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # Minari recommends more metadata than there is
-            dataset = minari.create_dataset_from_buffers(
-                name,
-                [],
-                env,
-                algorithm_name=policy.name,
-                description=f"{policy.name} plays {env_id}, with noise {noise:g}",
-                requirements=[f"gymnosoma=={gymnosoma.__version__}"],
-            )
-        player = policy
-        if noise:
-            player = replace(policy, make=lambda envs, start: NoisyAgent(policy.make(envs, start), noise, seed, start))
-        played = _fill(dataset.storage, env_id, player, episodes, seed, watch, options)
+    def wrap(envs: VectorEnv) -> Recorder:
+        recorders.append(Recorder(envs))
+        return recorders[-1]
+
+    for wave in play(env_id, player, episodes, seed, watch, options, wrap=wrap):
+        buffers += [EpisodeBuffer(**each) for each in recorders.pop().episodes(wave, seed + len(buffers))]
+        scores = wave.score(score) * score.factor
+        notes += [{"score": value, "failure": why or ""} for value, why in zip(scores, wave.failures, strict=True)]
+        waves.append(wave)
+    with closing(gymnasium.make(env_id, **policy.env)) as env, warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # Minari recommends more metadata than there is
+        dataset = minari.create_dataset_from_buffers(
+            name,
+            buffers,
+            env,
+            algorithm_name=policy.name,
+            description=f"{policy.name} plays {env_id}, with noise {noise:g}",
+            requirements=[f"gymnosoma=={gymnosoma.__version__}"],
+        )
         unwrapped: Any = env.unwrapped
         origin = {
             "policy": policy.name,
-            "noise": noise,
+            "noise": float(noise),
             "seed": seed,
             "env": policy.env,
             "options": json.loads(json.dumps(options or {}, default=plain)),
             "model": unwrapped.save()["task"],
             "versions": versions(),
             "fingerprint": of_id(env_id, policy.env),
-            "scores": summary(env_id, policy, played),
+            "scores": summary(env_id, policy, joined(waves)),
             "card": policy.card,
         }
-        dataset.storage.update_metadata({"gymnosoma": origin})
+    dataset.storage.update_episode_metadata(notes, range(len(notes)))
+    dataset.storage.update_metadata({"gymnosoma": origin})
     return origin
 
 
@@ -172,58 +179,3 @@ def size(name: str) -> float:
     from minari.storage import get_dataset_path
 
     return sum(file.stat().st_size for file in get_dataset_path(name).rglob("*") if file.is_file()) / 1e6
-
-
-def _mark(folder: Path) -> Path:
-    return folder.with_name(f".{folder.name}.unfinished")
-
-
-@contextmanager
-def _written(folder: Path) -> Iterator[None]:
-    """Let nobody else write a dataset; what is not whole at the end of the block, or was killed, is removed."""
-    with locked("dataset", folder, file=True):
-        _check_free(folder)
-        mark = _mark(folder)
-        if mark.exists():  # the recording was killed, and is begun anew
-            shutil.rmtree(folder, ignore_errors=True)
-        mark.touch()
-        try:
-            yield
-        except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
-        finally:
-            mark.unlink()
-
-
-def _fill(
-    storage: Any,
-    env_id: str,
-    policy: Policy,
-    episodes: int,
-    seed: int,
-    watch: Callable[[int], None] | None,
-    options: Mapping[str, Any] | None,
-) -> Episodes:
-    """Write episodes to a dataset, wave by wave; all of them, of whose info the score alone is kept."""
-    from minari.data_collector import EpisodeBuffer
-
-    score = task_of(env_id, **policy.env).score
-    waves: list[Episodes] = []
-    recorders: list[Recorder] = []
-    count = 0
-
-    def wrap(envs: VectorEnv) -> Recorder:
-        recorders.append(Recorder(envs))
-        return recorders[-1]
-
-    for wave in play(env_id, policy, episodes, seed, watch, options, wrap=wrap):
-        numbers = range(count, count + len(wave.lengths))
-        storage.update_episodes([EpisodeBuffer(**each) for each in recorders.pop().episodes(wave, seed + count)])
-        reached = wave.score(score) * score.factor
-        notes = [{"score": value, "failure": why or ""} for value, why in zip(reached, wave.failures, strict=True)]
-        storage.update_episode_metadata(notes, numbers)
-        wave.info = {name: value for name, value in wave.info.items() if name == score.name}
-        waves.append(wave)
-        count += len(wave.lengths)
-    return joined(waves)
