@@ -38,9 +38,9 @@ def make(env_id: str, policy: str) -> None:
             show_episode(env_id, policy, large, LONGEST, width=640, height=360)
             _, seconds = count_frames_and_secs(str(large))
             slower = max(1.0, SHORTEST / seconds)
-            shown = ["-vf", f"setpts={slower}*PTS,tpad=stop_mode=clone:stop_duration=1", "-r", "25"]
+            filters = ["-vf", f"setpts={slower}*PTS,tpad=stop_mode=clone:stop_duration=1", "-r", "25"]
             while True:
-                command = [get_ffmpeg_exe(), "-v", "error", "-y", "-t", f"{seconds:.2f}", "-i", large, *shown]
+                command = [get_ffmpeg_exe(), "-v", "error", "-y", "-t", f"{seconds:.2f}", "-i", large, *filters]
                 subprocess.run([*command, "-preset", "slow", "-crf", "28", small], check=True)
                 if (size := small.stat().st_size) <= LARGEST:
                     break

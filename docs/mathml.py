@@ -16,9 +16,9 @@ ElementTree.register_namespace("", MATHML)
 
 
 def mathml(tex: str, as_block: bool = False) -> str:
-    """Formula as MathML; the index of a symbol with a dot or a hat beside it, where docutils writes it below."""
-    written = tex2mathml(tex, as_block=as_block).replace("&ApplyFunction;", "\u2061")  # the one name that is no XML
-    formula = ElementTree.fromstring(written)
+    """Convert a formula to MathML, with a symbol's index beside it, where docutils writes it below a dot or hat."""
+    markup = tex2mathml(tex, as_block=as_block).replace("&ApplyFunction;", "\u2061")  # the one name that is no XML
+    formula = ElementTree.fromstring(markup)
     for node in formula.iter(f"{{{MATHML}}}munderover"):
         symbol, index, accent = node
         if accent.get("stretchy") == "false":

@@ -89,19 +89,19 @@ def still(name: str, above: str) -> str:
 
 
 def tiles() -> str:
-    """All ids for the home: stills that lead to their pages, and move under the pointer where films were made."""
+    """List all ids for the home: stills that lead to their pages, and move under the pointer where films were made."""
     text = ""
     for entry in CATALOGUE:
         name, still = entry.name, f"_static/stills/{entry.name}.webp"
         films = (f"{name}-{policy}.mp4" for policy in ("trained", "baseline"))
         film = next((film for film in films if (HERE / "static" / "films" / film).is_file()), None)
-        shown = f'<img src="{still}" alt="" width="480" height="270" loading="lazy">'
+        picture = f'<img src="{still}" alt="" width="480" height="270" loading="lazy">'
         if film is not None:
-            shown = (
+            picture = (
                 f'<video src="_static/films/{film}" poster="{still}" width="480" height="270" preload="none" '
                 'loop muted playsinline onmouseenter="this.play()" onmouseleave="this.pause()"></video>'
             )
-        text += f'<a href="environments/{name}.html">{shown}<span>{name.removesuffix("-v0")}</span></a>\n'
+        text += f'<a href="environments/{name}.html">{picture}<span>{name.removesuffix("-v0")}</span></a>\n'
     return f'<div class="tiles">\n{text}</div>\n'
 
 
@@ -190,30 +190,30 @@ SCORES = {
 
 
 def parameters(name: str) -> str:
-    """Table of what a row may change of an animal, with the default and the range."""
+    """Tabulate the parameters of an animal that a row may change, with default and range."""
     env: Any = gymnasium.make(f"gymnosoma/{name}").unwrapped
     env.reset(seed=0)
     rows = []
     for key, option in env.task.animal.parameters.items():
         value = np.unique(env.batch.rows[key])
-        shown = f"{value[0]:.6g}" if len(value) == 1 else f"{value[0]:.3g} .. {value[-1]:.3g}"
+        text = f"{value[0]:.6g}" if len(value) == 1 else f"{value[0]:.3g} .. {value[-1]:.3g}"
         unit = "" if option.unit == "1" else option.unit
-        rows.append((f"`{key}`", option.meaning, shown, f"{option.low:g} .. {option.high:g}", unit))
+        rows.append((f"`{key}`", option.meaning, text, f"{option.low:g} .. {option.high:g}", unit))
     env.close()
     return table(("parameter", "meaning", f"in {name}", "range", "unit"), rows) + "\n"
 
 
 def constants(animal: str) -> str:
-    """Table of the constants that the papers print, with their sources; of models in TOML, what their folder tells."""
+    """Tabulate the printed constants with their sources; for models in TOML return their README."""
     folder = Path(gymnosoma.__file__).parent / "assets" / animal
     rows = []
     for path in sorted(folder.glob("*.toml")):
         for name, entry in tomllib.loads(path.read_text("utf-8")).items():
             if not isinstance(entry, dict) or not entry.keys() >= {"value", "source"}:  # part of a model
                 continue
-            used = f"used here: {shown(entry['used'])}. " if "used" in entry else ""
+            change = f"used here: {shown(entry['used'])}. " if "used" in entry else ""
             unit = "" if entry.get("unit", "1") == "1" else entry["unit"]
-            rows.append((name, shown(entry["value"]), unit, entry["source"], used + entry.get("note", "")))
+            rows.append((name, shown(entry["value"]), unit, entry["source"], change + entry.get("note", "")))
     if rows:
         return table(("constant", "as printed", "unit", "source", "note"), rows) + "\n"
     readme = folder / "README.md"
@@ -241,8 +241,8 @@ def live() -> None:
     for name in build.shown():
         heading, text = build.PAGES[name]
         inside = (film(LIVE_FILMS[name], "", "../") or still(LIVE_FILMS[name].rpartition("-")[0], "../")).strip()
-        shown = f"```{{raw}} html\n{build.embedded(name, '../_static/live/', inside)}```\n"
-        write(HERE / "live" / f"{name}.md", f"# {heading}\n\n{text}\n\n{shown}")
+        page = f"```{{raw}} html\n{build.embedded(name, '../_static/live/', inside)}```\n"
+        write(HERE / "live" / f"{name}.md", f"# {heading}\n\n{text}\n\n{page}")
 
 
 LIVE_FILMS = {

@@ -62,7 +62,7 @@ Of other ids it is what was trained, or the first reference, early in the second
 
 
 def swim() -> list[Image.Image]:
-    """Frames of worms in lanes, with how far each has come and what counts: its score."""
+    """Draw frames of worms in lanes, each with its distance and its score."""
     pygame.font.init()
     canvas, actors = Canvas(720, 405), [_Actor(SWIM, find_policy(SWIM, name), 0, {}) for name, _, _ in LANES]
     task = actors[0].view.task
@@ -83,9 +83,9 @@ def swim() -> list[Image.Image]:
             view.grid(0.5e-3)
             view.polyline(track, c.FORE, 2.5)
             body(view, (task.animal.points(actor.trail.rows[-1:])[0] - start) @ along.T, False)
-            told = task.info(actor.trail.rows[-1:], actor.trail.memory[-1:])
+            info = task.info(actor.trail.rows[-1:], actor.trail.memory[-1:])
             canvas.label(name, (24, top + 30), colour, 30, back=c.PLATE)
-            score = f"{told['priced_speed'][0] * 1e3:.2f} mm/s after the price of its work"
+            score = f"{info['priced_speed'][0] * 1e3:.2f} mm/s after the price of its work"
             canvas.label(score, (canvas.width - 24, top + 30), colour, 30, (1.0, 0.5), back=c.PLATE)
             came = f"{1e3 * track[-1, 0]:.1f} mm"
             canvas.label(came, (canvas.width - 24, top + 220), colour, 30, (1.0, 0.5), back=c.PLATE)
@@ -94,10 +94,10 @@ def swim() -> list[Image.Image]:
 
 
 def still(entry: CatalogueEntry) -> Image.Image:
-    """An id's animal at work, without words or curves beside it."""
+    """Draw an id's animal at work, without text or curves."""
     env_id, animal = f"gymnosoma/{entry.name}", entry.task.partition(".")[0]
     policy = "trained" if shipped(env_id).is_dir() else next(iter(references_of(env_id)))
-    policy, seconds, options, seen = STILLS.get(entry.name, (policy, None, {}, None))
+    policy, seconds, options, frame = STILLS.get(entry.name, (policy, None, {}, None))
     film = Film(env_id, find_policy(env_id, policy), width=1920, height=1080, options=options, seconds=seconds)
     film._actor.view.canvas.close = animal in ("worm", "lamprey")
     for k, _ in enumerate(film):
@@ -105,7 +105,7 @@ def still(entry: CatalogueEntry) -> Image.Image:
             break
     whole = Image.fromarray(film.draw().array())
     film.close()
-    part = whole.crop(tuple(np.multiply(seen or SEEN[animal], 2 * whole.size).round()))
+    part = whole.crop(tuple(np.multiply(frame or SEEN[animal], 2 * whole.size).round()))
     share = min(SIZE[0] / part.width, SIZE[1] / part.height)
     part = part.resize((round(share * part.width), round(share * part.height)), Image.Resampling.LANCZOS)
     page = Image.new("RGB", SIZE, c.PAPER)

@@ -15,10 +15,10 @@ if __name__ == "__main__":  # a process that is spawned reads this file, too
     envs = NumpyToTorch(gymnasium.make_vec(ID, 64))
     processes = gymnasium.make_vec(ID, 2, vectorization_mode="async", vector_kwargs={"context": "spawn"})
     for kind in (envs, NumpyToTorch(processes)):
-        seen, _ = kind.reset(seed=0)
-        total = torch.zeros(len(seen))
+        observations, _ = kind.reset(seed=0)
+        total = torch.zeros(len(observations))
         for _ in range(steps):
-            seen, rewards, *_ = kind.step(torch.zeros(kind.action_space.shape))
+            observations, rewards, *_ = kind.step(torch.zeros(kind.action_space.shape))
             total += rewards
-        print(f"{len(seen)} worms by themselves: return {total.mean():.2f}")
+        print(f"{len(observations)} worms by themselves: return {total.mean():.2f}")
         kind.close()

@@ -28,12 +28,12 @@ class TowardsTheGoal(BaseFeaturesExtractor):
         """Add two numbers to the observation."""
         super().__init__(space, space["observation"].shape[0] + 2)
 
-    def forward(self, seen):
+    def forward(self, observations):
         """Append the way to the goal along and left of the head; the last two numbers observed are ``facing``."""
-        way, facing = seen["desired_goal"] - seen["achieved_goal"], seen["observation"][:, -2:]
+        way, facing = observations["desired_goal"] - observations["achieved_goal"], observations["observation"][:, -2:]
         along = way[:, 0] * facing[:, 0] + way[:, 1] * facing[:, 1]
         left = way[:, 1] * facing[:, 0] - way[:, 0] * facing[:, 1]
-        return torch.cat([seen["observation"], 4.0 * torch.stack([along, left], 1)], 1)
+        return torch.cat([observations["observation"], 4.0 * torch.stack([along, left], 1)], 1)
 
 
 class EndingBuffer(HerReplayBuffer):
@@ -45,13 +45,13 @@ class EndingBuffer(HerReplayBuffer):
 
 
 def reached(act):
-    """Return and success in the first episode of each of 256 worms, with the task's own targets, 2 to 4 mm away."""
+    """Measure return and success in the first episode of each of 256 worms, with the task's own targets."""
     envs = gymnasium.make_vec(ID, 256, autoreset_mode="SameStep", **env)
     envs.action_space.seed(0)
-    seen, _ = envs.reset(seed=10_000)
+    observations, _ = envs.reset(seed=10_000)
     returns, there = np.zeros(256), np.zeros(256, bool)
     for _ in range(PERIODS):
-        seen, rewards, *_ = envs.step(act(envs, seen))
+        observations, rewards, *_ = envs.step(act(envs, observations))
         returns += np.where(there, 0.0, rewards)
         there |= rewards == 0.0
     return f"return {returns.mean():.1f}, {there.mean():.1%} of 256 targets reached"
@@ -72,10 +72,10 @@ model = SAC(
     seed=seed,
     device="cpu",
 )
-print("chance:", reached(lambda envs, seen: envs.action_space.sample()))
-print("before learning:", reached(lambda envs, seen: model.predict(seen)[0]))
+print("chance:", reached(lambda envs, observations: envs.action_space.sample()))
+print("before learning:", reached(lambda envs, observations: model.predict(observations)[0]))
 for _ in range(max(1, steps // 4_000)):
     model.learn(min(steps, 4_000), reset_num_timesteps=False)
     success = np.mean(model.ep_success_buffer) if model.ep_success_buffer else 0.0
     print(f"{model.num_timesteps} steps: {success:.0%} of the last episodes reached", flush=True)
-print("learned:", reached(lambda envs, seen: model.predict(seen, deterministic=True)[0]))
+print("learned:", reached(lambda envs, observations: model.predict(observations, deterministic=True)[0]))

@@ -24,28 +24,30 @@ torch.manual_seed(0)
 envs = gymnasium.make_vec(
     "gymnosoma/WormSwim-v0", num_envs=ENVS, actions="modes", autoreset_mode=AutoresetMode.SAME_STEP
 )
-seen, acted = envs.single_observation_space.shape[0], envs.single_action_space.shape[0]
+observation_size, action_size = envs.single_observation_space.shape[0], envs.single_action_space.shape[0]
 
 
 def network(outputs: int) -> nn.Module:
     """Two hidden layers of 64."""
-    return nn.Sequential(nn.Linear(seen, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, outputs))
+    return nn.Sequential(
+        nn.Linear(observation_size, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, outputs)
+    )
 
 
-actor, critic = network(acted), network(1)
+actor, critic = network(action_size), network(1)
 for layer in [*actor, *critic]:
     if isinstance(layer, nn.Linear):
         nn.init.orthogonal_(layer.weight, 2**0.5 if layer.out_features == 64 else 0.01)
         nn.init.zeros_(layer.bias)
-log_std = nn.Parameter(torch.full((acted,), -2.0))
+log_std = nn.Parameter(torch.full((action_size,), -2.0))
 weights = [*actor.parameters(), *critic.parameters(), log_std]
 optimiser = torch.optim.Adam(weights, lr=LEARNING_RATE)
 
 observation, _ = envs.reset(seed=0)
 playing, finished = np.zeros(ENVS), []
 for update in range(max(1, STEPS // (ENVS * HORIZON))):
-    observations = torch.zeros(HORIZON, ENVS, seen)
-    actions, chances = torch.zeros(HORIZON, ENVS, acted), torch.zeros(HORIZON, ENVS)
+    observations = torch.zeros(HORIZON, ENVS, observation_size)
+    actions, chances = torch.zeros(HORIZON, ENVS, action_size), torch.zeros(HORIZON, ENVS)
     rewards, values, ends = (torch.zeros(HORIZON, ENVS) for _ in range(3))
     for k in range(HORIZON):
         observations[k] = torch.as_tensor(observation)

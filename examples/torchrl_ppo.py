@@ -32,15 +32,15 @@ def many(mode: AutoresetMode) -> TransformedEnv:
 
 
 envs = many(AutoresetMode.SAME_STEP)
-seen, acted = envs.observation_spec["observation"].shape[-1], envs.action_spec.shape[-1]
+observation_size, action_size = envs.observation_spec["observation"].shape[-1], envs.action_spec.shape[-1]
 
 
 def network(outputs: int) -> list[nn.Module]:
     """Two hidden layers of 64."""
-    return [nn.Linear(seen, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, outputs)]
+    return [nn.Linear(observation_size, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, outputs)]
 
 
-mean_and_spread = nn.Sequential(*network(2 * acted), NormalParamExtractor(scale_mapping="biased_softplus_0.4"))
+mean_and_spread = nn.Sequential(*network(2 * action_size), NormalParamExtractor(scale_mapping="biased_softplus_0.4"))
 actor = ProbabilisticActor(
     TensorDictModule(mean_and_spread, in_keys=["observation"], out_keys=["loc", "scale"]),
     in_keys=["loc", "scale"],
@@ -68,9 +68,9 @@ for data in collector:
     flat = data.reshape(-1)
     for _ in range(EPOCHS):
         for part in torch.randperm(len(flat)).chunk(BATCHES):
-            found = loss(flat[part])
+            losses = loss(flat[part])
             optimiser.zero_grad()
-            (found["loss_objective"] + 0.5 * found["loss_critic"]).backward()
+            (losses["loss_objective"] + 0.5 * losses["loss_critic"]).backward()
             nn.utils.clip_grad_norm_(loss.parameters(), 0.5)
             optimiser.step()
     steps += len(flat)

@@ -33,16 +33,16 @@ def lamprey(links):
 
 
 def returns(model, env_id, strength=None, **env):
-    """Return of the first episode of each row, whose muscles may differ in strength."""
+    """Play the first episode of each row and give its return; muscles may differ in strength."""
     envs = gymnasium.make_vec(env_id, ROWS, autoreset_mode="SameStep", **env)
     options = None
     if strength is not None:
         name = "control_gain" if "Worm" in env_id else "muscle_gain"
         options = {name: getattr(envs.task.animal.params, name) * strength}
-    seen, _ = envs.reset(seed=10_000, options=options)
+    observations, _ = envs.reset(seed=10_000, options=options)
     total, alive = np.zeros(ROWS), np.ones(ROWS, bool)
     while alive.any():
-        seen, rewards, terminated, truncated, _ = envs.step(model.predict(seen, deterministic=True)[0])
+        observations, rewards, terminated, truncated, _ = envs.step(model.predict(observations, deterministic=True)[0])
         total += np.where(alive, rewards, 0.0)
         alive &= ~(terminated | truncated)
     return total

@@ -173,8 +173,8 @@ def find_learner(name: str) -> tuple[Callable[..., None], Callable[[Path], Entra
     if not OWN.fullmatch(name):
         raise ValueError(one_of("learner", name, [*learners.LEARNERS, RECIPE], " or module:function"))
     module, _, function = name.partition(":")
-    found = own_module(f"learner {name!r}", module)
-    learner, load = getattr(found, function, None), getattr(found, "load", None)
+    contents = own_module(f"learner {name!r}", module)
+    learner, load = getattr(contents, function, None), getattr(contents, "load", None)
     for what, value in ((function, learner), ("load", load)):
         if not callable(value):
             raise ValueError(f"learner {name!r}: module {module!r} must have a callable {what!r}, got {shown(value)}")
@@ -258,22 +258,22 @@ def _train(piece: Piece, folder: Path) -> list[dict[str, Any]]:
         failed = _said(error)
     spent, lines = time.process_time() - started, []
     for mark in piece.marks:
-        used = reports.at(mark)
+        steps = reports.at(mark)
         weights, reason, env, started = None, failed, {}, time.process_time()
-        if used is None:
+        if steps is None:
             reason = reason or f"it had reported no policy at {mark} steps"
         else:
             try:
-                entrant = load(reports.place(used))
+                entrant = load(reports.place(steps))
                 env = dict(getattr(entrant, "env", {}))
                 episodes = measure(piece.env_id, playing(entrant, piece.name, env), piece.episodes)
-                weights = _keep(reports.place(used), folder)
+                weights = _keep(reports.place(steps), folder)
             except Exception as error:
                 reason = _said(error)
         if weights is None:
             env, episodes = {}, measure(piece.env_id, find_policy(piece.env_id, "zero"), piece.episodes)
         seconds = (spent, time.process_time() - started)
-        lines.append(_line(piece, piece.name, config, mark, used or 0, reason, env, episodes, seconds, weights))
+        lines.append(_line(piece, piece.name, config, mark, steps or 0, reason, env, episodes, seconds, weights))
     shutil.rmtree(place, ignore_errors=True)
     return lines
 
@@ -287,7 +287,7 @@ def _line(
     name: str,
     config: dict[str, Any],
     mark: int,
-    used: int,
+    steps: int,
     failed: str | None,
     env: dict[str, Any],
     episodes: dict[str, Any],
@@ -304,7 +304,7 @@ def _line(
         "track": piece.track,
         "seed": piece.seed or 0,
         "mark": mark,
-        "steps": used,
+        "steps": steps,
         "failed": failed,
         "env": env,
         "score": {"name": score.name, "unit": score.unit},

@@ -74,8 +74,8 @@ class Budget:
 
     def seeds(self, seed: int | Sequence[int | None] | None, count: int) -> list[int]:
         """Replace the seeds of a reset, so that no learner sees the episodes that measure."""
-        wanted = [None] * count if seed is None else seed if isinstance(seed, Sequence) else range(seed, seed + count)
-        return [self._drawn(each) for each in wanted]
+        requests = [None] * count if seed is None else seed if isinstance(seed, Sequence) else range(seed, seed + count)
+        return [self._drawn(each) for each in requests]
 
     def _drawn(self, seed: int | None) -> int:
         if seed is None:
@@ -181,17 +181,17 @@ class Reports:
         policy.save(place)
         self._spent.add(self._budget.used)
         needed = {self.at(mark) for mark in self._marks} | {max(self._spent)}
-        for used in self._spent - needed:
-            shutil.rmtree(self.place(used))
+        for steps in self._spent - needed:
+            shutil.rmtree(self.place(steps))
         self._spent &= needed
 
-    def place(self, used: int) -> Path:
-        """Folder of the policy that was reported after so many steps."""
-        return self._folder / f"{used}"
+    def place(self, steps: int) -> Path:
+        """Return the folder of the policy that was reported after so many steps."""
+        return self._folder / f"{steps}"
 
     def at(self, mark: int) -> int | None:
-        """Steps after which the policy of a mark was reported; None without one."""
-        return max((used for used in self._spent if used <= mark), default=None)
+        """Return the steps after which the policy of a mark was reported; None without one."""
+        return max((steps for steps in self._spent if steps <= mark), default=None)
 
 
 def episodes_of(env_id: str) -> int:
@@ -208,16 +208,16 @@ def measure(env_id: str, policy: Policy, count: int) -> dict[str, Any]:
     """
     score = task_of(env_id).score
     env = {"split": None} if task_class(env_id).hidden else {}
-    played = evaluate(env_id, policy, count, BENCHMARK_SEED, keep={score.name}, **env)
+    episodes = evaluate(env_id, policy, count, BENCHMARK_SEED, keep={score.name}, **env)
     scores = [
-        float(np.format_float_positional(value, 9, fractional=False)) for value in played.score(score) * score.factor
+        float(np.format_float_positional(value, 9, fractional=False)) for value in episodes.score(score) * score.factor
     ]
     return {
         "count": count,
         "scores": scores,
         **spread(scores),
-        "return": float(played.returns.mean()),
-        "failed": sum(reason is not None for reason in played.failures) / count,
+        "return": float(episodes.returns.mean()),
+        "failed": sum(reason is not None for reason in episodes.failures) / count,
     }
 
 

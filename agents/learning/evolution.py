@@ -69,10 +69,10 @@ def learn(run: Run, threads: int) -> bool:
     recent, finished = state["recent"], True
 
     def play(players: Sequence[Any], seeds: Sequence[int]) -> tuple[Any, Any, int]:
-        """Returns and scores (players, episodes), and steps in all."""
-        played = play_side_by_side(config["id"], config["env"], partial(kind.agent, players), len(players), seeds)
+        """Play; give returns and scores (players, episodes), and the total of steps."""
+        results = play_side_by_side(config["id"], config["env"], partial(kind.agent, players), len(players), seeds)
         shape = len(players), len(seeds)
-        return played.returns.reshape(shape), played.score(run.score).reshape(shape), int(played.lengths.sum())
+        return results.returns.reshape(shape), results.score(run.score).reshape(shape), int(results.lengths.sum())
 
     while state["steps"] < run.goal:
         if run.stop():

@@ -131,14 +131,14 @@ def search(env_id: str, generations: int = 30, seed: int = SEARCH_SEED) -> tuple
 
 
 def _best(env_id: str, kind: Controllers, generations: int, seed: int) -> tuple[float, str, dict[str, float], Policy]:
-    """Score, name, parameters and policy of the best of a reference."""
+    """Search a reference; return score, name, parameters and policy of the best."""
     task = task_of(env_id)
     env = {**kind.reference.env, **({"split": "train"} if task.hidden else {})}
 
     def play(vectors: Any, episodes: int, first: int) -> NDArray[np.float64]:
         seeds = range(first, first + episodes)
-        played = play_side_by_side(env_id, env, lambda envs: kind.agent(vectors, envs), len(vectors), seeds)
-        return played.score(task.score).reshape(-1, episodes).mean(1)
+        results = play_side_by_side(env_id, env, lambda envs: kind.agent(vectors, envs), len(vectors), seeds)
+        return results.score(task.score).reshape(-1, episodes).mean(1)
 
     start, rng = np.full(kind.size, 0.5), np.random.default_rng(seed)
     evolution = Evolution(start, 0.3, rng, box=(0.0, 1.0), population=8 * kind.size)

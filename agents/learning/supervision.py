@@ -64,8 +64,8 @@ def learn(run: Run, threads: int) -> bool:
         run.record["episodes"] += config["num_envs"]
         scores = course.play(rules, range(VALIDATION, VALIDATION + CHOSEN)).score(run.score)
         state["rule"] = rules[int(np.argmax(scores.reshape(len(rules), CHOSEN).mean(1)))]
-        played = course.play([state["rule"]], range(VALIDATION + CHOSEN, VALIDATION + CHOSEN + SCORED))
-        run.note(state["steps"], played.returns.tolist(), played.score(run.score).tolist())
+        episodes = course.play([state["rule"]], range(VALIDATION + CHOSEN, VALIDATION + CHOSEN + SCORED))
+        run.note(state["steps"], episodes.returns.tolist(), episodes.score(run.score).tolist())
         run.save(state | {"weights": _weights(network)})
     if not state["rounds"]:  # nothing has been seen yet, by which inputs could be scaled
         course.watch(0)

@@ -167,7 +167,7 @@ class _Study:
 
 
 def _trial(place: Path, request: Mapping[str, Any], settings: Mapping[str, Any]) -> float:
-    """Score of a short training."""
+    """Train shortly and return the score."""
     shutil.rmtree(place, ignore_errors=True)
     base, settings = request["recipe"], dict(settings)
     try:
@@ -182,8 +182,8 @@ def _trial(place: Path, request: Mapping[str, Any], settings: Mapping[str, Any])
             checkpoint=10**12,
             settings={**base["settings"], **settings},
         )
-        played = evaluate(request["id"], find_policy(request["id"], str(place)), EPISODES, VALIDATION)
+        episodes = evaluate(request["id"], find_policy(request["id"], str(place)), EPISODES, VALIDATION)
         score = task_of(request["id"], **base["env"]).score
-        return float(np.mean(played.score(score) * score.factor))
+        return float(np.mean(episodes.score(score) * score.factor))
     finally:
         shutil.rmtree(place, ignore_errors=True)

@@ -129,11 +129,11 @@ class NoisyAgent:
         self._agent, self._noise, self._drawing = agent, noise, _Drawing(seed, start, 1)
 
     def act(self, observations: NDArray[np.float32], first: NDArray[np.bool_]) -> NDArray[np.float32]:
-        """Actions; the noise of a row does not depend on how many rows there are."""
+        """Add noise to the agent's actions; that of a row does not depend on the number of rows."""
         actions = self._agent.act(observations, first)
         rngs = self._drawing.generators(len(first))
-        drawn = np.array([rng.normal(0.0, self._noise, actions.shape[1]) for rng in rngs])
-        return np.clip(actions + drawn, -1.0, 1.0).astype(np.float32)
+        noise = np.array([rng.normal(0.0, self._noise, actions.shape[1]) for rng in rngs])
+        return np.clip(actions + noise, -1.0, 1.0).astype(np.float32)
 
 
 class FunctionAgent:

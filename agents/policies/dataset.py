@@ -54,12 +54,12 @@ class Recorder(VectorWrapper):
         self._steps.append((actions, rewards, terminated, truncated))
         return observations, rewards, terminated, truncated, infos
 
-    def episodes(self, played: Episodes, seed: int) -> Iterator[dict[str, Any]]:
-        """First episode of each row, as Minari's ``EpisodeBuffer`` takes it.
+    def episodes(self, results: Episodes, seed: int) -> Iterator[dict[str, Any]]:
+        """Give the first episode of each row, as Minari's ``EpisodeBuffer`` takes it.
 
         Its options are the physical parameters with which it began: with them and its seed it begins so again.
         """
-        for i, length in enumerate(played.lengths):
+        for i, length in enumerate(results.lengths):
             actions, rewards, terminated, truncated = (
                 np.array([step[k][i] for step in self._steps[:length]]) for k in range(4)
             )

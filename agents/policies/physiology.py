@@ -120,13 +120,13 @@ def observed(
     options: Mapping[str, Any] | None = None,
     **env: Any,
 ) -> dict[str, float]:
-    """Give the means over episodes of what is measured of a policy, NaN where every episode was too short to tell."""
+    """Measure a policy; return means over episodes, NaN where every episode was too short."""
     envs: Any = gymnasium.make_vec(env_id, num_envs=episodes, **policy.env | env)
     try:
         sources = list(dict.fromkeys(measure.source for measure in measures.values()))
         watched = _Watched(policy.make(envs, 0), envs, sources)
-        played = rollout(envs, watched, seed=seed, options=dict(options or {}))
-        watched.end(played.lengths == played.lengths.max())
+        results = rollout(envs, watched, seed=seed, options=dict(options or {}))
+        watched.end(results.lengths == results.lengths.max())
         rate = envs.unwrapped.task.control_rate
     finally:
         envs.close()
@@ -134,7 +134,7 @@ def observed(
     for name, measure in measures.items():
         values = [
             measured(measure, np.array(each[measure.source]), rate)
-            for each, failure in zip(watched.notes, played.failures, strict=True)
+            for each, failure in zip(watched.notes, results.failures, strict=True)
             if failure is None or not measure.complete
         ]
         finite = [value for value in values if np.isfinite(value)]

@@ -67,11 +67,11 @@ def controllers_digest(env_id: str) -> str:
 
 
 def searched(env_id: str, name: str) -> Reference:
-    """The reference of a name; ValueError unless it has parameters to search."""
+    """Return the reference of a name; ValueError unless it has parameters to search."""
     own = {key: reference for key, reference in references_of(env_id).items() if reference.bounds}
     if name not in own:
-        known = f"one of {', '.join(own)}, which have parameters to search" if own else "'': no reference has bounds"
-        raise ValueError(f"controller must be {known}, got {name!r}")
+        choices = f"one of {', '.join(own)}, which have parameters to search" if own else "'': no reference has bounds"
+        raise ValueError(f"controller must be {choices}, got {name!r}")
     return own[name]
 
 
@@ -97,6 +97,6 @@ def check_env(env_id: str, env: Mapping[str, Any]) -> None:
 
 
 def task_of(env_id: str, **env: Any) -> Task:
-    """The task of an id."""
-    made: Any = gymnasium.make_vec(env_id, num_envs=1, **env)
-    return made.task
+    """Return the task of an id."""
+    envs: Any = gymnasium.make_vec(env_id, num_envs=1, **env)
+    return envs.task

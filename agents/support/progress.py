@@ -9,7 +9,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-shown = True
+display = True
 """Whether bars are shown; a command with many parts shows one bar of its own, not those of the parts."""
 
 
@@ -30,15 +30,15 @@ def progress_bar(*args: Any, **kwargs: Any) -> tqdm:
     """A ``tqdm``; where standard error is no terminal it writes a line every ten seconds."""
     if not sys.stderr.isatty():
         kwargs |= {"file": _Lines(), "mininterval": 10.0, "maxinterval": 10.0}
-    return tqdm(*args, disable=not shown, **kwargs)
+    return tqdm(*args, disable=not display, **kwargs)
 
 
 @contextmanager
 def hidden() -> Iterator[None]:
     """Show no bars in this block."""
-    global shown
-    before, shown = shown, False
+    global display
+    before, display = display, False
     try:
         yield
     finally:
-        shown = before
+        display = before

@@ -90,10 +90,12 @@ def workers(processes: int = 1, ray: str | None = None) -> Iterator[Workers]:
         engine.close()
 
 
-def watched(outcomes: Iterator[Outcome], count: int, unit: str, done: int = 0, leave: bool = True) -> Iterator[Outcome]:
-    """Pass on ``count`` outcomes; show what is done, what failed, what is left; ``done`` pieces were done before."""
+def watched(
+    outcomes: Iterator[Outcome], count: int, unit: str, initial: int = 0, leave: bool = True
+) -> Iterator[Outcome]:
+    """Pass on ``count`` outcomes, and show progress and failures; ``initial`` pieces were done before."""
     failed = 0
-    with progress_bar(total=done + count, initial=done, unit=unit, leave=leave) as bar:
+    with progress_bar(total=initial + count, initial=initial, unit=unit, leave=leave) as bar:
         for outcome in outcomes:
             if outcome.error is not None:
                 failed += 1
@@ -113,7 +115,7 @@ def _called(name: str, function: Callable[..., Any], arguments: Sequence[Any]) -
 def _begin_worker() -> None:
     """End with the process that gave the work, also if it is killed; leave Ctrl-C to it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    progress.shown = False
+    progress.display = False
     parent = multiprocessing.parent_process()
     assert parent is not None
 
@@ -238,5 +240,5 @@ def _called_in(folder: str, name: str, function: Callable[..., Any], arguments: 
     except OSError as error:
         said = f"folder {folder!r} must be one that all nodes share, {platform.node()!r} has none: {error.strerror}"
         return Outcome(name, None, said)
-    progress.shown = False
+    progress.display = False
     return _called(name, function, arguments)

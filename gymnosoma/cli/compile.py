@@ -51,12 +51,12 @@ def compile_(
 
 
 def _policies(env_id: str) -> list[Policy]:
-    """Chance, the references, and chance in the environment of the trained policy."""
+    """Find chance, the references, and chance in the environment of the trained policy."""
     chance = find_policy(env_id, "random")
-    found = [chance, *(find_policy(env_id, name) for name in references_of(env_id))]
+    policies = [chance, *(find_policy(env_id, name) for name in references_of(env_id))]
     if shipped(env_id).is_dir():
-        found.append(Policy("trained", chance.make, find_policy(env_id, "trained").env))
-    return found
+        policies.append(Policy("trained", chance.make, find_policy(env_id, "trained").env))
+    return policies
 
 
 def _step(env_id: str, policy: Policy, count: int, arguments: dict[str, Any]) -> None:

@@ -50,16 +50,16 @@ def evaluate(
         save: Also write the figures there, .json, .csv or .parquet.
     """
     env_id = full_id(env_id)
-    made = read_arguments(env, param) | ({} if scheme is None else {"scheme": scheme})
+    arguments = read_arguments(env, param) | ({} if scheme is None else {"scheme": scheme})
     if not references_of(env_id):
         policy = tuple("random" if name == "baseline" else name for name in policy)
     with ExitStack() as stack:
         files = [stack.enter_context(result("save", path)) for path in check_saved("save", save, TABLES)]
         options = read_options(option, event)
         if physiology:
-            rows = _measure_body(env_id, policy, episodes, seed, options, **made)
+            rows = _measure_body(env_id, policy, episodes, seed, options, **arguments)
         else:
-            rows = measure(env_id, policy, episodes, seed, options, **made)
+            rows = measure(env_id, policy, episodes, seed, options, **arguments)
             show(rows)
         for file in files:
             write_table(file, rows)
@@ -73,7 +73,7 @@ def measure(
     options: Mapping[str, float] | None = None,
     **env: Any,
 ) -> list[dict[str, Any]]:
-    """Summaries of policies that play the same episodes, with a progress bar."""
+    """Evaluate policies on the same episodes with a progress bar, and summarise them."""
     policies = _find(env_id, names, episodes, seed, options, **env)
     rows: list[dict[str, Any]] = []
     with progress_bar(total=len(policies) * episodes, unit="episode", leave=False) as bar:
@@ -84,8 +84,8 @@ def measure(
         for policy in policies:
             request = {"seed": seed, "options": dict(options or {}), "env": {**policy.env, **env}}
             keep = {task_of(env_id, **policy.env).score.name}  # all that a summary shows
-            played = evaluation.evaluate(env_id, policy, episodes, seed, watch, options, keep, **env)
-            rows.append(evaluation.summary(env_id, policy, played) | request)
+            results = evaluation.evaluate(env_id, policy, episodes, seed, watch, options, keep, **env)
+            rows.append(evaluation.summary(env_id, policy, results) | request)
     return rows
 
 

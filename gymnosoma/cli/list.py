@@ -25,7 +25,7 @@ def list_(ids: Annotated[tuple[str, ...], tyro.conf.Positional] = (), /) -> None
         # From the class alone: to make every environment takes seconds.
         kind, spec = task_class(env_id), gymnasium.spec(env_id)
         seconds = f"{(spec.max_episode_steps or 0) / kind.control_rate:.4g} s at {kind.control_rate:g} Hz"
-        known = ", ".join(references_of(env_id)) or "none"
-        text = f"{seconds}; actions: {', '.join(kind.action_modes)}; references: {known}"
+        references = ", ".join(references_of(env_id)) or "none"
+        text = f"{seconds}; actions: {', '.join(kind.action_modes)}; references: {references}"
         table.add_row(f"[bold]{env_id.split('/')[1]}", f"{summary(kind)}\n[dim]{text}")
     Console().print(table)

@@ -25,8 +25,8 @@ def play(
     """
     from gymnosoma.films.game import Game
 
-    options, made = read_options(option, event), read_arguments(env, param)
-    game = Game(full_id(env_id), seed, *read_size(size), options, **made)
+    options, arguments = read_options(option, event), read_arguments(env, param)
+    game = Game(full_id(env_id), seed, *read_size(size), options, **arguments)
     try:
         while game.running:
             game.turn()

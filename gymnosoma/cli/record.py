@@ -41,9 +41,9 @@ def record(
     from gymnosoma.agents.policies import dataset as datasets
 
     env_id = full_id(env_id)
-    made, options = read_arguments(env, param), read_options(option, event)
+    arguments, options = read_arguments(env, param), read_options(option, event)
     policies = [find_policy(env_id, name, seed) for name in policy]
-    policies = [replace(each, env={**each.env, **made}) for each in policies]
+    policies = [replace(each, env={**each.env, **arguments}) for each in policies]
     if dataset is not None and len(policies) > 1:
         raise ValueError(f"dataset must be left out where there are several, got {dataset!r}")
     names = [dataset or _name(env_id, each.name, noise) for each in policies]

@@ -42,11 +42,11 @@ def render(
     from gymnosoma.films.reel import FORMATS, show_episode
 
     width, height = read_size(size)
-    made = read_arguments(env, param) | ({} if control_rate is None else {"control_rate": control_rate})
+    arguments = read_arguments(env, param) | ({} if control_rate is None else {"control_rate": control_rate})
     files: list[Any] = [*check_saved("save", save, FORMATS)]
     for path in files or [None]:
         started = time.monotonic()
-        played = show_episode(
+        moments = show_episode(
             full_id(env_id),
             policy,
             path,
@@ -56,7 +56,7 @@ def render(
             width=width,
             height=height,
             options=read_options(option, event),
-            **made,
+            **arguments,
         )
         if path is not None:
-            print(f"Wrote {path}: {played} moments, {played / (time.monotonic() - started):.0f} a second.")
+            print(f"Wrote {path}: {moments} moments, {moments / (time.monotonic() - started):.0f} a second.")

@@ -132,7 +132,7 @@ def simulate(
 
 
 def make_animal(name: str, params: Mapping[str, Any], solver: Mapping[str, Any]) -> Animal:
-    """Animal of a name, or of a TOML file, with other parameters; ``None`` in ``solver`` is its default."""
+    """Make an animal by name or from a file, with other parameters; ``None`` in ``solver`` is its default."""
     chosen = {key: value for key, value in solver.items() if value is not None}
     foreign = name.endswith((".osim", ".xml", ".mjb"))
     if foreign or name.endswith(".toml") or name in MODELS:
@@ -142,12 +142,14 @@ def make_animal(name: str, params: Mapping[str, Any], solver: Mapping[str, Any])
         if name == "hindlimb":  # its reference lengths follow from the other values
             model = hindlimb.hindlimb(params=params)
         else:
-            made: Any = standing.standing() if name == "standing" else hindlimb.asset(name) if name in MODELS else name
+            source: Any = (
+                standing.standing() if name == "standing" else hindlimb.asset(name) if name in MODELS else name
+            )
             if foreign:
                 from gymnosoma.biomechanics import load
 
-                made = load(name)
-            model = changed(made, dict(params))
+                source = load(name)
+            model = changed(source, dict(params))
         return find_animal("neuromechanic")(model, **chosen)
     choice("animal", name, [*(animal for animal in ANIMALS if animal != "neuromechanic"), *MODELS])
     kind = find_animal(name)
@@ -159,8 +161,8 @@ def make_animal(name: str, params: Mapping[str, Any], solver: Mapping[str, Any])
     fields = {key: value for key, value in params.items() if key not in own}
     usual = _class_of(hints["params"])
     medium = {key: fields.pop(key) for key in ("sigma", "scale") if key in fields and hasattr(usual, "in_medium")}
-    made = usual.in_medium(**medium) if medium else usual()
-    return kind(**own, params=read_params("param", fields, made), **chosen)
+    default = usual.in_medium(**medium) if medium else usual()
+    return kind(**own, params=read_params("param", fields, default), **chosen)
 
 
 def usual_hold(body: Animal, controller: Controller) -> float:

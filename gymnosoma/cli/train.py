@@ -81,7 +81,7 @@ def train(
     several = processes > 1 or ray is not None
     if several and seeds == 1:
         raise ValueError("processes and ray have no effect on a single run; combine them with --seeds")
-    env_id, made = full_id(env_id), read_arguments(env, param)
+    env_id, arguments = full_id(env_id), read_arguments(env, param)
     request = Training(
         env_id,
         algorithm,
@@ -89,13 +89,13 @@ def train(
         num_envs=num_envs,
         imitate=imitate,
         controller=controller,
-        env=made,
+        env=arguments,
         recipe_file=recipe,
         checkpoint=checkpoint,
         threads=threads,
     )
     chosen = read_recipe(env_id, algorithm, recipe)["algorithm"]
-    stem = folder or Path("runs") / f"{env_id.split('/')[1]}-{chosen}{folder_part(made)}"
+    stem = folder or Path("runs") / f"{env_id.split('/')[1]}-{chosen}{folder_part(arguments)}"
     folders = {k: stem.with_name(f"{stem.name}-{k}") for k in range(seed, seed + seeds)}
     if folder is not None and seeds == 1:
         folders = {seed: folder}

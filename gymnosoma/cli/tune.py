@@ -52,14 +52,14 @@ def tune(
         in_range(name, value, *RANGES[name])
     for name, value, high in (("trials", trials, 10**6), ("together", together or 1, 1024)):
         in_range(name, value, 1, high)
-    env_id, made = full_id(env_id), read_arguments(env, param)
+    env_id, arguments = full_id(env_id), read_arguments(env, param)
     short, chosen = env_id.split("/")[1], read_recipe(env_id, algorithm, recipe)["algorithm"]
-    place = folder or Path("tuning") / f"{short}-{chosen}{folder_part(made)}"
+    place = folder or Path("tuning") / f"{short}-{chosen}{folder_part(arguments)}"
     request: dict[str, Any] = {
         "trials": trials,
         "steps": steps,
         "seed": seed,
-        "env": made,
+        "env": arguments,
         "recipe_file": recipe,
         "resume": resume,
     }

@@ -67,8 +67,8 @@ class Game:
         open_display(instead)
         by_hand = next(mode for mode in task.action_modes if mode != "residual")
         env = {"control_rate": make.control_rate, "actions": by_hand, **env}
-        made: Any = gymnasium.make(env_id, render_mode="rgb_array", width=width, height=height, **env)
-        self._env = made.unwrapped  # without its time limit
+        outer: Any = gymnasium.make(env_id, render_mode="rgb_array", width=width, height=height, **env)
+        self._env = outer.unwrapped  # without its time limit
         self.task = self._env.task
         self._view: View = self._env.view
         self.steering: Steering = make(self.task)
@@ -76,7 +76,7 @@ class Game:
         self._window = Window((width, height), title, instead)
         self._view.canvas.close = True
         self._agent = ControllerAgent(self.steering, self.task)
-        self._held: set[str] = set()
+        self._keys: set[str] = set()
         self._slow, self._options = 0, dict(options or {})
         self.paused, self._hidden = False, False
         self._start(seed)
@@ -101,18 +101,18 @@ class Game:
                 self._press(key := pygame.key.name(event.key))
                 pressed.add(key)
             elif event.type == pygame.KEYUP:
-                self._held.discard(pygame.key.name(event.key))
+                self._keys.discard(pygame.key.name(event.key))
         if not self.running:
             return
         if not (self.paused or self._ending):
-            self._move(self._held | pressed)
+            self._move(self._keys | pressed)
         fps = self._view.fps / SLOWER[self._slow]
         canvas = self._view.draw(fps=fps)
         self._write(canvas)
         self._window.show(canvas, fps)
 
     def _press(self, key: str) -> None:
-        self._held.add(key)
+        self._keys.add(key)
         if key == "escape":
             self.close()
         elif key == "space":
@@ -126,8 +126,8 @@ class Game:
         else:
             self.steering.press(key)
 
-    def _move(self, held: AbstractSet[str]) -> None:
-        self.steering.hold(held, 1.0 / self.task.control_rate)
+    def _move(self, keys: AbstractSet[str]) -> None:
+        self.steering.hold(keys, 1.0 / self.task.control_rate)
         self._env.set_parameters(**self.steering.parameters)
         action = self._agent.act(self._observation[None], np.array([self._first]))[0]
         self._observation, _, ended, _, info = self._env.step(action)

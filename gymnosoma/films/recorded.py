@@ -55,8 +55,8 @@ class RecordedFilm:
         canvas, k, length = self._canvas, self._now, self._run.motion.length
         canvas.clear()
         since = max(0, k - round(AGO * self.fps))
-        seen = self._lines[k] if np.isfinite(self._lines[k]).all() else self._joints[k]
-        eyes = np.stack([self._joints[k].mean(0), seen.mean(0)])
+        line = self._lines[k] if np.isfinite(self._lines[k]).all() else self._joints[k]
+        eyes = np.stack([self._joints[k].mean(0), line.mean(0)])
         view = canvas.view((0.0, 0.0, canvas.width, canvas.height), eyes, 3.2 * length, 0.7 * length, 1.4 * length)
         view.grid(0.5 * length)
         body(view, self._joints[k], False)

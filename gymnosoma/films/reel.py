@@ -53,23 +53,23 @@ class _Actor:
     """A policy in an environment of its own, for one episode."""
 
     def __init__(self, env_id: str, policy: Policy, seed: int, options: Mapping[str, float], **env: Any) -> None:
-        made: Any = gymnasium.make_vec(env_id, num_envs=1, render_mode="rgb_array", **policy.env | env)
-        self.envs = made
+        envs: Any = gymnasium.make_vec(env_id, num_envs=1, render_mode="rgb_array", **policy.env | env)
+        self.envs = envs
         self.view: View = self.envs.view
         self.trail = self.view.trails[0]
         self._agent = policy.make(self.envs, 0)
         self._observations, _ = self.envs.reset(seed=seed, options=dict(options))
         self._first = np.ones(1, np.bool_)
-        self.done = False
+        self.ending = False
 
     def step(self) -> None:
         """Take a step, or keep the last moment of an episode that is over."""
-        if self.done:
+        if self.ending:
             return
         actions = self._agent.act(self._observations, self._first)
         self._observations, _, terminated, truncated, _ = self.envs.step(actions)
         self._first = np.zeros(1, np.bool_)
-        self.done = bool(terminated[0] or truncated[0])
+        self.ending = bool(terminated[0] or truncated[0])
 
 
 class Film:
@@ -117,7 +117,7 @@ class Film:
     def __iter__(self) -> Iterator[None]:
         """Move to the next moment, until the episode or the time is over."""
         for _ in range(self.count):
-            if self._actor.done:
+            if self._actor.ending:
                 return
             for actor in (self._actor, self._ghost):
                 if actor is not None:
@@ -166,9 +166,9 @@ class Replay:
         rate = 1.0 / (run.every or float(run.time[1] - run.time[0])) if len(run.time) > 1 else fps
         stride = max(1, round(rate / (fps * slow)))
         self._rows = run.rows[::stride]
-        shown = run.time[::stride]
-        self._first = int(np.searchsorted(shown, start - 0.5 / rate))
-        self._count = max(1, int(np.searchsorted(shown, end + 0.5 / rate)) - self._first)
+        times = run.time[::stride]
+        self._first = int(np.searchsorted(times, start - 0.5 / rate))
+        self._count = max(1, int(np.searchsorted(times, end + 0.5 / rate)) - self._first)
         self.fps = rate / stride / slow
         self.size = width, height
         scene = Scene(run.animal, rate / stride, float(run.time[-1]))
@@ -252,14 +252,14 @@ def play(film: Shown, title: str, path: Path | None = None, name: str = "save") 
         path: File instead of the window.
         name: Argument that errors about the file name.
     """
-    played = 0
+    count = 0
     try:
         with noted_signals(signal.SIGINT) as caught, progress_bar(film, unit="frame", leave=False) as bar:
 
             def moments() -> Iterator[None]:
-                nonlocal played
+                nonlocal count
                 for _ in bar:
-                    played += 1
+                    count += 1
                     yield
                     if caught:
                         return
@@ -271,7 +271,7 @@ def play(film: Shown, title: str, path: Path | None = None, name: str = "save") 
                     {".mp4": _save_mp4, ".gif": _save_gif, ".png": _save_png}[path.suffix](film, moments(), file)
     finally:
         film.close()
-    return played
+    return count
 
 
 def _show(film: Shown, moments: Iterator[None], title: str) -> None:
