@@ -184,7 +184,7 @@ class Neuromechanic(Animal):
         if counts["wrenches"]:
             self.parameters["wrench"] = replace(WRENCH, shape=(counts["wrenches"], 6))
         arrays = self.model.arrays
-        made = _make_kernels(
+        kernels = _make_kernels(
             scheme,
             self.contacts,
             CURVES=bool(arrays["curves"].any()),
@@ -192,7 +192,7 @@ class Neuromechanic(Animal):
             LIMITS=counts["limits"] > 0,
             WINDING=bool(arrays["winds"].any() or (arrays["form"] >= 0).any()),
         )
-        self.take_steps, *self._kernels, self._evaluate = made
+        self.take_steps, *self._kernels, self._evaluate = kernels
         self.table, records = self.model.records(self.dt)
         if "delay" in self.parameters:
             delays = self.model.delays[self.model.delays > 0.0]
@@ -264,18 +264,18 @@ class Neuromechanic(Animal):
         for i, z in enumerate(states["z"]):
             self._evaluate(self.table, self._work[:1], states[i : i + 1], z, rate, True, self._control)
 
-    def start(self, fresh: NDArray[Any], given: Mapping[str, NDArray[np.float64]]) -> None:  # noqa: D102
+    def start(self, fresh: NDArray[Any], values: Mapping[str, NDArray[np.float64]]) -> None:  # noqa: D102
         fresh[:] = self._fresh
-        if "pulse" in given:
-            numbers("start: onset and duration of pulse", given["pulse"][:, :2], minimum=0)
-        for name, array in given.items():
+        if "pulse" in values:
+            numbers("start: onset and duration of pulse", values["pulse"][:, :2], minimum=0)
+        for name, array in values.items():
             fresh[name] = array
         for i in self.model.arrays["ball"]:
             turn = fresh["q"][:, i : i + 3]
             angle = np.sqrt(np.sum(turn**2, 1, keepdims=True))
             whole_turns = np.ceil(0.5 * angle / np.pi - 0.5)
             turn *= np.where(angle > np.pi, 1.0 - 2.0 * np.pi * whole_turns / np.maximum(angle, 1.0), 1.0)
-        if self.model.counts["fibres"] and "fibre_length" not in given:
+        if self.model.counts["fibres"] and "fibre_length" not in values:
             for i in range(len(fresh)):
                 length = self.mechanics(fresh[i : i + 1])["length"]
                 rest_fibres(self.table, length, fresh["activation"][i], fresh["fibre_length"][i])
@@ -314,7 +314,7 @@ class Neuromechanic(Animal):
         drives, count = kernel_drives(drives, len(ids), self.drive_size)
         moments, offset, stride = kernel_records(records, self.state, len(rows), count, offset, stride)
         move = self._kernels[len(self._work) > 1 and len(ids) > 1]
-        given = (
+        arguments = (
             self.table,
             self._work,
             self._states,
@@ -326,7 +326,7 @@ class Neuromechanic(Animal):
             self._columns,
             moments,
         )
-        move(*given, offset, stride, self.dt, self._control)
+        move(*arguments, offset, stride, self.dt, self._control)
 
     def twin(self) -> Neuromechanic:
         """Copy with a table of constants of its own, for analyses that change some; it shares all else."""
@@ -413,8 +413,8 @@ class Neuromechanic(Animal):
             place = result["origin"][b] + result["turn"][b] @ arrays["wrench_at"][w]
             wrench[w] = np.concatenate([np.cross(place, turn @ force) + turn @ moment, turn @ force])
             wrench_torque[w] = at_joints(result, arrays, b, wrench[w])
-        known = {"centre": moments[1:4] / moments[0], "contact_point": points, "joint_torque": torque}
-        return result | known | {"wrench": wrench, "wrench_torque": wrench_torque}
+        places = {"centre": moments[1:4] / moments[0], "contact_point": points, "joint_torque": torque}
+        return result | places | {"wrench": wrench, "wrench_torque": wrench_torque}
 
     def joint_force(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Force that each body gets through its joint and what crosses it, in the world, (B, n, 3) N."""

@@ -37,8 +37,8 @@ def build(description: Tables, modules: Mapping[str, Module]) -> dict[str, Any]:
     expect(description.get("schema", 0) == SCHEMA, "model.schema", f"be {SCHEMA}", description.get("schema", 0))
     names = Names({"module": tuple(modules)})
     top = read(keys.MODEL, description, "model", names)
-    names.known |= {kind: tuple(top[kind]) for kind in ("muscle", "neuron", "spline", "contact")}
-    names.known["input"], names.declared = tuple(top["inputs"]), bool(top["inputs"])
+    names.entries |= {kind: tuple(top[kind]) for kind in ("muscle", "neuron", "spline", "contact")}
+    names.entries["input"], names.declared = tuple(top["inputs"]), bool(top["inputs"])
     axis, pulse = _platform(top["platform"], names)
     states, outputs = _modules(modules, names)
     # Each needs names, or arrays, of those before; inputs that are not declared come to be in this order.
@@ -53,7 +53,7 @@ def build(description: Tables, modules: Mapping[str, Module]) -> dict[str, Any]:
     arrays |= _contacts(top["contact"], names, bool(top["pin"]))
     wrench, wrenches = _wrenches(top["wrench"], names)
     arrays |= wrenches
-    inputs = tuple(names.known["input"])
+    inputs = tuple(names.entries["input"])
     if not names.declared and len(inputs) > 1:
         order = ", ".join(f'"{name}"' for name in inputs[:20])
         raise ValueError(
@@ -64,15 +64,15 @@ def build(description: Tables, modules: Mapping[str, Module]) -> dict[str, Any]:
     sized |= {"contacts": top["contact"], "leaky": leaky}
     own = {"pins": "pin_rate", "delays": "delayed", "motors": "motor", "fits": "fit_mean", "reads": "read"}
     own |= {"links": "parent", "pushes": "push", "balls": "ball", "limits": "limit_joint"}
-    counts = {name: len(found) for name, found in (sized | {name: arrays[key] for name, key in own.items()}).items()}
+    counts = {name: len(value) for name, value in (sized | {name: arrays[key] for name, key in own.items()}).items()}
     counts |= {name: int(np.sum(arrays[key] >= 0)) for name, key in (("active", "activation"), ("fibres", "fibre"))}
     planar = any("tangent" in contact for contact in top["contact"].values())
     counts |= {"contact_rows": 2 if planar else 3, "states": states + len(leaky), "outputs": outputs}
     counts["size"] = 2 * counts["bodies"] + counts["states"] + counts["active"] + counts["fibres"]
     kinds = {"muscles": "muscle", "neurons": "neuron", "wrenches": "wrench", "pins": "pin", "contacts": "contact"}
     return {name: tuple(top[kind]) for name, kind in kinds.items()} | {
-        "bodies": tuple(names.known["joint"]),
-        "followers": tuple(names.known["body"][len(joints) :]),
+        "bodies": tuple(names.entries["joint"]),
+        "followers": tuple(names.entries["body"][len(joints) :]),
         "inputs": inputs,
         "joints": joints,
         "modules": tuple(module._replace(reads=tuple(module.reads)) for module in modules.values()),
@@ -116,14 +116,14 @@ def _bodies(tables: Tables, names: Names) -> tuple[tuple[Joint, ...], Arrays]:
     """Arrays of the bodies, parents first, and their joints; from here on the names are those of all joints."""
     if not tables:
         raise ValueError("model.body must hold at least one body")
-    names.known["body"] = given = tuple(tables)
-    found = {name: read(keys.BODY, values, f"body.{name}", names) for name, values in tables.items()}
-    needed = {name: [given[body["parent"]]] if body["parent"] >= 0 else [] for name, body in found.items()}
+    names.entries["body"] = labels = tuple(tables)
+    entries = {name: read(keys.BODY, values, f"body.{name}", names) for name, values in tables.items()}
+    needed = {name: [labels[body["parent"]]] if body["parent"] >= 0 else [] for name, body in entries.items()}
     free: list[dict[str, Any]] = []
     led: list[dict[str, Any]] = []
     order: list[str] = []
     for name in _sorted("body", needed, "parent"):
-        body, path = found[name], f"body.{name}"
+        body, path = entries[name], f"body.{name}"
         kind, inertial = body["joint"]["type"], body["inertial"]
         inertial["inertia"] = _inertia(inertial, f"{path}.inertial.inertia")
         joints = [_hinge(body["joint"], path)] if kind not in _SUFFIXES else _ball(body["joint"], path, tables[name])
@@ -150,7 +150,7 @@ def _bodies(tables: Tables, names: Names) -> tuple[tuple[Joint, ...], Arrays]:
     for i, mass in enumerate(moving):
         if mass == 0.0:
             raise ValueError(f"body.{bodies[i]}.inertial.mass must be greater than 0: nothing moves with it")
-    names.known["body"], names.known["joint"] = bodies, bodies[: len(free)]
+    names.entries["body"], names.entries["joint"] = bodies, bodies[: len(free)]
     balls = [i for i, row in enumerate(free) if row["joint"] == skeleton.BALL]
     joint_rows = (Joint(r["start"], r["range"][0], r["range"][1], r["joint"] != skeleton.PRISMATIC) for r in free)
     array = columns(rows, "parent joint axis at mass centre inertia coordinate")
@@ -167,14 +167,14 @@ _MASSLESS = {"mass": 0.0, "centre": np.zeros(3), "inertia": np.zeros(6)}
 _FREE_ONLY = "start", "damping", "armature", "stiffness", "rest", "range", "limit"
 
 
-def _leader(row: dict[str, Any], given: Tables, free: int, bodies: Sequence[str]) -> int:
+def _leader(row: dict[str, Any], table: Tables, free: int, bodies: Sequence[str]) -> int:
     """Joint that a follower follows, the first one where it is locked; how it does so is added to the row."""
     path, other = f"body.{row['name']}.joint", row["follows"]
     if other is not None and row["fixed"] is not None:
         raise ValueError(f"{path}.fixed: a joint either follows another one or is locked, got {row['fixed']:g}")
     what = "a locked joint has none" if other is None else f"a follower has none; give it to {other!r}"
     for key in _FREE_ONLY:
-        if key in given:
+        if key in table:
             raise ValueError(f"{path}.{key}: {what}")
     row |= {"curve": -1, "slope": 0.0, "shift": row["fixed"]}
     if other is None:
@@ -190,8 +190,8 @@ def _leader(row: dict[str, Any], given: Tables, free: int, bodies: Sequence[str]
 
 def _inertia(inertial: Mapping[str, Any], path: str) -> NDArray[np.float64]:
     """Inertia (6,) of three or six moments, which must be possible unless it is to be taken as it is."""
-    given = inertial["inertia"]
-    inertia = np.concatenate([given, np.zeros(6 - len(given))])
+    values = inertial["inertia"]
+    inertia = np.concatenate([values, np.zeros(6 - len(values))])
     if inertial["exact"]:
         return inertia
     xx, yy, zz, xy, xz, yz = inertia
@@ -217,10 +217,10 @@ def _limit(limit: Mapping[str, Any]) -> list[float]:
     return [limit["low"], limit["high"], stiff[0], stiff[-1], limit["damping"], limit["transition"]]
 
 
-def _ball(joint: dict[str, Any], path: str, given: Tables) -> list[dict[str, Any]]:
+def _ball(joint: dict[str, Any], path: str, table: Tables) -> list[dict[str, Any]]:
     """Joints of a ball, or of a free body, each the parent of the next."""
     size = float(np.linalg.norm(joint["attitude"]))
-    expect(size > SMALLEST, f"{path}.joint.attitude", "not be zero", given["joint"].get("attitude"))
+    expect(size > SMALLEST, f"{path}.joint.attitude", "not be zero", table["joint"].get("attitude"))
     w, *side = np.array(joint["attitude"]) / size * (1.0 if joint["attitude"][0] >= 0.0 else -1.0)
     long = float(np.linalg.norm(side))
     turn = [s * (2.0 * math.atan2(long, w) / long if long > 1e-9 else 2.0) for s in side]
@@ -243,8 +243,8 @@ def _ball(joint: dict[str, Any], path: str, given: Tables) -> list[dict[str, Any
 
 def _splines(tables: Tables, names: Names) -> Arrays:
     start, times, cubics = [0], list[float](), list[Any]()
-    for name, given in tables.items():
-        spline, path = read(keys.SPLINE, given, f"spline.{name}", names), f"spline.{name}.times"
+    for name, table in tables.items():
+        spline, path = read(keys.SPLINE, table, f"spline.{name}", names), f"spline.{name}.times"
         knots, values = np.array(spline["times"]), np.array(spline["values"])
         ascending = len(knots) == len(values) and bool((np.diff(knots) > 1e-9).all())
         expect(ascending, path, "ascend, one for each of the values", knots)
@@ -260,12 +260,12 @@ def _splines(tables: Tables, names: Names) -> Arrays:
 
 def _neurons(tables: Tables, names: Names, muscle: Arrays) -> tuple[dict[str, float], NDArray[np.float64], Arrays]:
     """States of leaky neurons at the beginning, delays (s) of all synapses, and the arrays."""
-    found = {name: read(keys.NEURON, values, f"neuron.{name}", names) for name, values in tables.items()}
-    leaky = {name: neuron["start"] for name, neuron in found.items() if neuron["tau"] is not None}
+    neurons = {name: read(keys.NEURON, values, f"neuron.{name}", names) for name, values in tables.items()}
+    leaky = {name: neuron["start"] for name, neuron in neurons.items() if neuron["tau"] is not None}
     heard: dict[str, list[str]] = {name: [] for name in tables}
     delayed: dict[tuple[int, int], int] = {}
     shapes, synapses, start = [], [], [0]
-    for name, neuron in found.items():
+    for name, neuron in neurons.items():
         path, shape = f"neuron.{name}", neuron["shape"]
         form = {"low": 0.0, "high": 0.0, **shape, "shape": keys.SHAPES.index(shape["type"]), "bias": neuron["bias"]}
         if "low" in shape and not shape["low"] < shape["high"]:
@@ -282,7 +282,7 @@ def _neurons(tables: Tables, names: Names, muscle: Arrays) -> tuple[dict[str, fl
             else:
                 _refuse_instant(f"{here}.delay must be greater than 0", source, names)
                 now.append(source)
-            heard[name] += [names.known["neuron"][index] for kind, index in now if kind == nerves.NEURON]
+            heard[name] += [names.entries["neuron"][index] for kind, index in now if kind == nerves.NEURON]
             synapses.append({**synapse, "synapse": (*source, column, 0, *by)})
             limit("synapses", len(synapses), here)
         start.append(len(synapses))
@@ -292,7 +292,7 @@ def _neurons(tables: Tables, names: Names, muscle: Arrays) -> tuple[dict[str, fl
     arrays = columns(shapes, "bias shape low high") | columns(synapses, "power synapse gain offset")
     arrays |= arrays_of(
         {
-            "tau": [found[name]["tau"] for name in leaky],
+            "tau": [neurons[name]["tau"] for name in leaky],
             "order": [list(tables).index(name) for name in [*order, *leaky]],
             "synapse_start": start,
             "delayed": list(delayed),
@@ -306,7 +306,7 @@ def _organ(neuron: dict[str, Any], path: str, names: Names, muscle: Arrays) -> l
     if neuron["type"] == "sum":
         return []
     m, delay = neuron["muscle"], neuron["delay"]
-    source = f"muscle.{names.known['muscle'][m]}"
+    source = f"muscle.{names.entries['muscle'][m]}"
     if neuron["type"] == "golgi":
         gain = neuron["gain"] / muscle["max_force"][m]
         return [{"from": f"{source}.force", "gain": gain, "offset": neuron["threshold"], "delay": delay}]
@@ -334,24 +334,24 @@ def _organ(neuron: dict[str, Any], path: str, names: Names, muscle: Arrays) -> l
 
 def _refuse_instant(path: str, signal: tuple[int, int], names: Names) -> None:
     """Refuse the force of a proportional muscle where it would be needed before it is known."""
-    if signal[0] == nerves.FORCE and names.known["muscle"][signal[1]] in names.proportional:
+    if signal[0] == nerves.FORCE and names.entries["muscle"][signal[1]] in names.proportional:
         raise ValueError(f"{path}: the force of a proportional muscle follows its excitation at once")
 
 
 def _readings(modules: Mapping[str, Module], names: Names, leaky: Mapping[str, float]) -> Arrays:
     """Signals that control modules read, which must be known before they run."""
-    found = []
+    sources = []
     for name, module in modules.items():
         for i, source in enumerate(module.reads):
             path = f"modules: {name}.reads[{i}]"
             kind, index = names.signal(source, path)
             if kind == nerves.MODULE:
                 raise ValueError(f"{path} must not be what a module tells, which is known later, got {source!r}")
-            if kind == nerves.NEURON and (neuron := names.known["neuron"][index]) not in leaky:
+            if kind == nerves.NEURON and (neuron := names.entries["neuron"][index]) not in leaky:
                 raise ValueError(f"{path}: neuron {neuron!r} must have a tau; others come later")
             _refuse_instant(path, (kind, index), names)
-            found.append((kind, index))
-    return arrays_of({"read": found})
+            sources.append((kind, index))
+    return arrays_of({"read": sources})
 
 
 def _motors(tables: Tables, names: Names) -> Arrays:
@@ -363,14 +363,14 @@ def _motors(tables: Tables, names: Names) -> Arrays:
 
 def _pins(tables: Tables, names: Names, joints: NDArray[np.int64]) -> Arrays:
     rows = []
-    for name, given in tables.items():
+    for name, table in tables.items():
         path = f"pin.{name}"
-        pin = read(keys.PIN, given, path, names)
+        pin = read(keys.PIN, table, path, names)
         if pin["joint"] is None:
             (body, at), (other, to), axes = pin["point"], pin["to"], pin["axes"]
             parts = [{"joint": -1, "body": (body, other), "at": (at, to), "axis": axis} for axis in axes]
         elif joints[pin["joint"]] >= skeleton.BALL:
-            raise ValueError(f"{path}.joint must turn about one axis or slide, got {shown(given['joint'])}")
+            raise ValueError(f"{path}.joint must turn about one axis or slide, got {shown(table['joint'])}")
         else:
             nowhere = [0.0] * 3
             parts = [{"joint": pin["joint"], "body": (-1, -1), "at": (nowhere, nowhere), "axis": nowhere}]
@@ -379,38 +379,38 @@ def _pins(tables: Tables, names: Names, joints: NDArray[np.int64]) -> Arrays:
     return columns(rows, "joint spline body at axis rate", "pin_")
 
 
-def _motion(given: Any, count: int, path: str, names: Names) -> list[int]:
+def _motion(motion: Any, count: int, path: str, names: Names) -> list[int]:
     """Splines that a pin follows, -1 where it stays."""
-    values = [given] * count if count == 1 and not isinstance(given, list | tuple) else given
+    values = [motion] * count if count == 1 and not isinstance(motion, list | tuple) else motion
     if values == 0:
         values = [0] * count
     fits = isinstance(values, list | tuple) and len(values) == count
-    expect(fits, path, f"be a list of {count}, 0 or spline.NAME each", given)
-    found = []
+    expect(fits, path, f"be a list of {count}, 0 or spline.NAME each", motion)
+    splines = []
     for i, value in enumerate(values):
         kind, name, *rest = [*str(value).split(".", 1), ""]
         if value == 0 and not isinstance(value, bool):
-            found.append(-1)
+            splines.append(-1)
         else:
             expect(kind == "spline" and rest == [""], f"{path}[{i}]", "be 0 or spline.NAME", value)
-            found.append(names.index("spline", name, f"{path}[{i}]"))
-    return found
+            splines.append(names.index("spline", name, f"{path}[{i}]"))
+    return splines
 
 
 def _contacts(tables: Tables, names: Names, pinned: bool) -> Arrays:
     rows = []
     for name in tables if pinned else ():
         raise ValueError(f"contact.{name}: contacts and pins exclude each other; remove the tables pin or contact")
-    if len({"tangent" in given for given in tables.values()}) > 1:
+    if len({"tangent" in table for table in tables.values()}) > 1:
         name = next(iter(tables))
         raise ValueError(f"contact.{name}.tangent must be given for all contacts, which are then planar, or none")
-    for name, given in tables.items():
+    for name, table in tables.items():
         path = f"contact.{name}"
-        contact = read(keys.CONTACT, given, path, names)
+        contact = read(keys.CONTACT, table, path, names)
         (body, at), normal, tangent = contact["point"], contact["normal"], contact["tangent"]
         expect(body >= 0, f"{path}.point", "be on a body", "ground")
-        given_side = np.eye(3)[np.argmin(np.abs(normal))] if tangent is None else tangent
-        side = across(given_side, normal, f"{path}.tangent", given.get("tangent"))
+        direction = np.eye(3)[np.argmin(np.abs(normal))] if tangent is None else tangent
+        side = across(direction, normal, f"{path}.tangent", table.get("tangent"))
         rows.append({**contact, "body": body, "at": at, "frame": [normal, side, np.cross(normal, side)]})
     return columns(rows, "body at frame height friction", "contact_")
 

@@ -34,11 +34,11 @@ def cylinder_arrays(tables: Tables, names: Names) -> Arrays:
         kind += (paths.SPHERE - paths.ANY) * ball
         row |= {"way": kind, "half": 0.5 * row.get("length", LARGEST)}
         rows.append({**row, "frame": [side, np.cross(axis, side), axis]})
-    names.known["cylinder"] = tuple(tables)
+    names.entries["cylinder"] = tuple(tables)
     return columns(rows, "body at frame radius half way", "cylinder_")
 
 
-def muscle_arrays(tables: Tables, names: Names, known: Arrays) -> Arrays:
+def muscle_arrays(tables: Tables, names: Names, cylinders: Arrays) -> Arrays:
     """Constants of muscles: their paths or fitted lengths, what drives them, and how they pull."""
     rows: list[dict[str, Any]] = []
     points: list[tuple[Any, ...]] = []
@@ -47,13 +47,13 @@ def muscle_arrays(tables: Tables, names: Names, known: Arrays) -> Arrays:
     fits: list[dict[str, Any]] = []
     forms: list[dict[str, Any]] = []
     start, sources, active, fibres = [0], [], 0, 0
-    for name, given in tables.items():
+    for name, table in tables.items():
         path = f"muscle.{name}"
-        if ("path" in given) == ("length" in given):
-            raise ValueError(f"{path} must have either path or length, got {listed(given)}")
-        muscle = read(keys.MUSCLE, given, path, names)
+        if ("path" in table) == ("length" in table):
+            raise ValueError(f"{path} must have either path or length, got {listed(table)}")
+        muscle = read(keys.MUSCLE, table, path, names)
         fit, model = muscle["length"], muscle["model"]
-        own, around, winds = _path(muscle, known, path, names)
+        own, around, winds = _path(muscle, cylinders, path, names)
         points += own
         wraps += around
         wrap_start.append(len(wraps))
@@ -87,7 +87,7 @@ def muscle_arrays(tables: Tables, names: Names, known: Arrays) -> Arrays:
     return (
         columns(rows, _MUSCLE)
         | arrays_of(strings | {"excitation": signals, "excitation_value": values})
-        | columns(fits, "mean at a B", "fit_", len(names.known["joint"]))
+        | columns(fits, "mean at a B", "fit_", len(names.entries["joint"]))
         | columns(forms, "joint middle half", "form_")
         | columns([term for form in forms for term in form["terms"]], "power value", "term_")
         | arrays_of({"form_start": np.cumsum([0, *(len(form["terms"]) for form in forms)])})
@@ -115,17 +115,18 @@ def _form(fit: Mapping[str, Any], path: str) -> dict[str, Any]:
 
 
 def _path(
-    muscle: Mapping[str, Any], known: Arrays, path: str, names: Names
+    muscle: Mapping[str, Any], cylinders: Arrays, path: str, names: Names
 ) -> tuple[list[tuple[Any, ...]], list[tuple[int, int, int]], bool]:
     """Points and wraps of a muscle, and whether the path winds: if it has those, or points that come and go."""
     points = muscle["path"] or []
-    given = muscle["wraps"]
-    expect(given is None or isinstance(given, list), f"{path}.wraps", "be a list of tables", given)
-    if given and muscle["path"] is None:
+    tables = muscle["wraps"]
+    expect(tables is None or isinstance(tables, list), f"{path}.wraps", "be a list of tables", tables)
+    if tables and muscle["path"] is None:
         raise ValueError(f"{path}.wraps: only a path has them")
     inline = [point[2] for point in points if point[2] >= 0]
-    plain = all(known["cylinder_way"][c] == paths.SIDE and known["cylinder_half"][c] == 0.5 * LARGEST for c in inline)
-    if plain and not given and all(point[3] < 0 and point[5] == 1.0 for point in points):
+    way, half = cylinders["cylinder_way"], cylinders["cylinder_half"]
+    plain = all(way[c] == paths.SIDE and half[c] == 0.5 * LARGEST for c in inline)
+    if plain and not tables and all(point[3] < 0 and point[5] == 1.0 for point in points):
         return points, [], False
     own: list[tuple[Any, ...]] = []
     wraps = []
@@ -134,7 +135,7 @@ def _path(
             wraps.append((point[2], len(own) - 1, len(own)))
         else:
             own.append(point)
-    for i, values in enumerate(given or []):
+    for i, values in enumerate(tables or []):
         wrap, here = read(keys.WRAP, values, f"{path}.wraps[{i}]", names), f"{path}.wraps[{i}]"
         ends = wrap["from"], len(own) - 1 if wrap["to"] is None else wrap["to"]
         whole = all(isinstance(end, int) and not isinstance(end, bool) for end in ends)

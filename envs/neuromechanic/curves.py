@@ -19,8 +19,8 @@ HIGHEST = 15
 def curves(tables: Mapping[str, Any], names: Names) -> dict[str, NDArray[Any]]:
     """Arrays of all curves, as `skeleton.curve` takes them."""
     start, places, pieces = [0], list[float](), list[NDArray[np.float64]]()
-    for name, given in tables.items():
-        curve, path = read(keys.CURVE, given, f"curve.{name}", names), f"curve.{name}"
+    for name, table in tables.items():
+        curve, path = read(keys.CURVE, table, f"curve.{name}", names), f"curve.{name}"
         if curve["kind"] == "polynomial":
             powers = np.array(curve["coefficients"])
             expect(len(powers) <= HIGHEST + 1, f"{path}.coefficients", f"be at most {HIGHEST + 1} numbers", len(powers))
@@ -33,7 +33,7 @@ def curves(tables: Mapping[str, Any], names: Names) -> dict[str, NDArray[Any]]:
             pieces += list(cubics(curve["kind"], x, y))
         start.append(len(places))
         limit("pieces of curves", len(places), path)
-    names.known["curve"] = tuple(tables)
+    names.entries["curve"] = tuple(tables)
     wide = max([4, *map(len, pieces)])
     padded = [np.concatenate([np.zeros(wide - len(piece)), piece]) for piece in pieces]
     return arrays_of({"curve_start": start, "curve_x": places, "curve_piece": padded}, wide=wide)

@@ -289,8 +289,8 @@ def balance(
     return Balance(force, activation, start["input"], start)
 
 
-def _drive(animal: Neuromechanic, start: dict[str, Vector], wanted: Vector) -> dict[str, Vector]:
-    """Inputs, and states n at rest, that give the excitations ``wanted`` (m,); Eq. 18.
+def _drive(animal: Neuromechanic, start: dict[str, Vector], excitation: Vector) -> dict[str, Vector]:
+    """Inputs, and states n at rest, that give the ``excitation`` (m,); Eq. 18.
 
     Where a neuron saturates, no slope leads back. So its shape is taken for an unbounded line, those that are curved
     are inverted, and the solution is a place to search from with the true shapes.
@@ -303,9 +303,9 @@ def _drive(animal: Neuromechanic, start: dict[str, Vector], wanted: Vector) -> d
     pace[len(pace) - len(arrays["tau"]) :] = arrays["tau"]
     shape, (kinds, index) = arrays["shape"], arrays["excitation"].T
     by_neuron, curved = kinds == nerves.NEURON, (shape == nerves.SIGMOID) | (shape == nerves.TANH)
-    inverse = wanted.copy()
+    inverse = excitation.copy()
     for m in np.flatnonzero(by_neuron):
-        a = min(wanted[m], 1.0 - 1e-15)
+        a = min(excitation[m], 1.0 - 1e-15)
         if shape[index[m]] == nerves.SIGMOID:
             inverse[m] = np.log(max(a, 1e-300) / (1.0 - a))
         elif shape[index[m]] == nerves.TANH:
@@ -332,9 +332,9 @@ def _drive(animal: Neuromechanic, start: dict[str, Vector], wanted: Vector) -> d
 
     straight = _with_lines(animal, shape != nerves.LINEAR)
     lines = _with_lines(animal, (shape != nerves.LINEAR) & ~curved)
-    true = resting(animal, lambda row: row["excitation"][0] - wanted)
+    true = resting(animal, lambda row: row["excitation"][0] - excitation)
     inverted = resting(straight, lambda row: unbounded(row) - inverse)
-    partly = resting(lines, lambda row: unbounded(row) - wanted)
+    partly = resting(lines, lambda row: unbounded(row) - excitation)
     x = np.concatenate([np.full(size, 0.1), animal.model.start])
     if len(x):
         for excess in (inverted, partly, true):
@@ -344,9 +344,9 @@ def _drive(animal: Neuromechanic, start: dict[str, Vector], wanted: Vector) -> d
     missed = true(x)
     if np.abs(missed).max(initial=0.0) < 1e-6:
         return started(x)
-    worst = int(np.abs(missed[: len(wanted)]).argmax())
-    name, got = animal.model.muscles[worst], wanted[worst] + missed[worst]
-    raise Unreachable(f"muscle.{name} needs excitation {wanted[worst]:.4g}; what excites it gives {got:.4g}")
+    worst = int(np.abs(missed[: len(excitation)]).argmax())
+    name, level = animal.model.muscles[worst], excitation[worst] + missed[worst]
+    raise Unreachable(f"muscle.{name} needs excitation {excitation[worst]:.4g}; what excites it gives {level:.4g}")
 
 
 EXACT = 1e-11

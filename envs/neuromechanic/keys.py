@@ -30,7 +30,7 @@ def vector(*sizes: int) -> Form:
     """A list of so many numbers; without sizes, a number for each joint."""
 
     def check(value: Any, path: str, names: Names) -> list[float]:
-        allowed = sizes or (len(names.known["joint"]),)
+        allowed = sizes or (len(names.entries["joint"]),)
         count = " or ".join(map(str, allowed))
         expect(_is_list(value, *allowed) and all(map(is_number, value)), path, f"be a list of {count} numbers", value)
         return list(map(float, value))
@@ -55,9 +55,9 @@ def numbers(least: int) -> Form:
 
 def _joints(value: Any, path: str, names: Names) -> list[int]:
     expect(_is_list(value, 1, 2, 3, 4), path, "be a list of one to four joints", value)
-    found = [names.joint(entry, f"{path}[{i}]") for i, entry in enumerate(value)]
-    expect(len(set(found)) == len(found), path, "name each joint once", value)
-    return found
+    joints = [names.joint(entry, f"{path}[{i}]") for i, entry in enumerate(value)]
+    expect(len(set(joints)) == len(joints), path, "name each joint once", value)
+    return joints
 
 
 def exponents(count: int, degree: int) -> list[tuple[int, ...]]:
@@ -136,7 +136,7 @@ def _components(value: Any, path: str, names: Names) -> list[float | tuple[int, 
 
 def _products(value: Any, path: str, names: Names) -> NDArray[np.float64]:
     """Symmetric matrix of the entries [i, j, value]."""
-    n, what = len(names.known["joint"]), "be a list of [i, j, value]"
+    n, what = len(names.entries["joint"]), "be a list of [i, j, value]"
     expect(isinstance(value, list), path, what, value)
     B = np.zeros((n, n))
     for entry in value:

@@ -177,13 +177,13 @@ WRITTEN = "excitation", "force", "neuron", "reaction", "impulse", "mode", "conta
 
 def _fields(text: str, sizes: Mapping[str, int]) -> list[tuple[str, str, tuple[int, ...]]]:
     """Fields of a record: name, form and shape."""
-    found = []
+    fields = []
     for line in text.strip().splitlines():
         names, _, said = line.partition("#")[0].partition(":")
         form, *shape = said.split() if "int" in said else ["", *said.split()]
         size = tuple(sizes[part] if part in sizes else int(part) for part in shape)
-        found += [(name, "i8" if form else "f8", size) for name in names.split()]
-    return found
+        fields += [(name, "i8" if form else "f8", size) for name in names.split()]
+    return fields
 
 
 @cache
@@ -249,14 +249,14 @@ def pack(
     for name, array in arrays.items():
         table[name][0][tuple(slice(0, n) for n in array.shape)] = array
     state = np.dtype(_fields(_STATE, sizes))
-    kept = {name: (form, at) for name, (form, at, *_) in state.fields.items()}  # type: ignore[union-attr]
-    first, last = kept[WRITTEN[0]][1], kept[WRITTEN[-1]][1] + 8
+    places = {name: (form, at) for name, (form, at, *_) in state.fields.items()}  # type: ignore[union-attr]
+    first, last = places[WRITTEN[0]][1], places[WRITTEN[-1]][1] + 8
     whole = {"written": (("f8", ((last - first) // 8,)), first), "all": (("f8", (state.itemsize // 8,)), 0)}
-    row, at = {}, kept["z"][1]
+    row, at = {}, places["z"][1]
     for name, form, shape in _fields(_ROW, counts):
-        row[name] = (form, shape), kept[name][1] if name in kept else at
-        at += 0 if name in kept else 8 * math.prod(shape)
-    records = {"row": _record(row, state.itemsize), "state": _record(kept | whole, state.itemsize)}
+        row[name] = (form, shape), places[name][1] if name in places else at
+        at += 0 if name in places else 8 * math.prod(shape)
+    records = {"row": _record(row, state.itemsize), "state": _record(places | whole, state.itemsize)}
     return table, records | {"work": np.dtype(_fields(_WORK, sizes))}
 
 

@@ -206,8 +206,8 @@ def _merged(own: Mapping[str, Any], values: Mapping[str, Any], path: tuple[str, 
     for key, value in values.items():
         if len(path) < 2 and key not in own:  # deeper, `load` knows which keys there may be
             raise ValueError(f"params: {'.'.join((*path, key))} is not known; the model has {listed(own)}")
-        known = own.get(key)
-        if isinstance(value, Mapping) and isinstance(known, Mapping):
-            value = _merged(known, value, (*path, key))
+        inner = own.get(key)
+        if isinstance(value, Mapping) and isinstance(inner, Mapping):
+            value = _merged(inner, value, (*path, key))
         result[key] = value
     return result

@@ -46,11 +46,11 @@ def draw(canvas: Canvas, task: NeuromechanicTask, trail: Trail, ghost: Trail | N
     reach = float(np.linalg.norm(np.concatenate([s for _, s in start]), axis=1).max())
     area = (0.0, 0.0, canvas.width, canvas.height - STRIP)
     # The view stays, for the ground is a body of the model, too; what goes far is followed.
-    shown = np.concatenate([stick[:, :2] for _, stick in start])
+    points = np.concatenate([stick[:, :2] for _, stick in start])
     now = np.concatenate([stick[:, :2] for _, stick in _sticks(animal, animal.mechanics(trail.rows[-1:]))])
-    away = now.mean(0) - shown.mean(0)
-    shown += away * (1.0 - reach / max(float(np.hypot(*away)), reach))
-    view = canvas.view(area, shown, 1.2 * reach, 0.3 * reach)
+    away = now.mean(0) - points.mean(0)
+    points += away * (1.0 - reach / max(float(np.hypot(*away)), reach))
+    view = canvas.view(area, points, 1.2 * reach, 0.3 * reach)
     view.grid(c.rounded(0.25 * reach))
     _ground(view, animal)
     for other in reversed(both):
@@ -204,12 +204,12 @@ def _(task: Pose, view: Panel, trail: Trail, reach: float) -> tuple[str, str]:
 
 def _strip(canvas: Canvas, task: NeuromechanicTask, trail: Trail) -> None:
     top, left, right = canvas.height - STRIP, 112.0, 24.0
-    shown = round(SECONDS * task.control_rate)
-    activation = _activation(task.animal, trail.rows[-shown:])
+    periods = round(SECONDS * task.control_rate)
+    activation = _activation(task.animal, trail.rows[-periods:])
     canvas.box((0, top, canvas.width, STRIP), c.mix(c.PAPER, c.CARD, 0.5))
     area = (left, top + 10, canvas.width - left - right, STRIP - 22)
     canvas.box(area, c.CARD)
-    panel = canvas.panel(area, (0, 0), (shown, 1))
+    panel = canvas.panel(area, (0, 0), (periods, 1))
     if activation.shape[1]:
         panel.raster(c.sequential(activation.T, 1.0, c.WARM), (0, 0), (len(activation), 1))
     muscles = task.animal.model.muscles
@@ -347,8 +347,8 @@ def _knowledge(canvas: Canvas, task: StandTask, rows: NDArray[Any]) -> None:
     for k, (name, angle, neuron) in enumerate(angles):
         area = (left, top + k * (height + gap), width, height)
         panel = canvas.trace(area, rows["time"], np.rad2deg(angle), 4.0, 40.0, c.INK, f"{name}  ± 40°")
-        known = np.stack([rows["time"], np.rad2deg(rows["neuron"][:, neuron])], 1)
-        panel.polyline(known[rows["time"] >= panel.low[0]], c.COLD, 1.25)
+        estimate = np.stack([rows["time"], np.rad2deg(rows["neuron"][:, neuron])], 1)
+        panel.polyline(estimate[rows["time"] >= panel.low[0]], c.COLD, 1.25)
     area = (left, top + 3 * (height + gap), width, height)
     torques = task.hip_torque(rows)
     panel = canvas.trace(area, rows["time"], torques[:, 0], 4.0, 200.0, c.FORE, "torques  ± 200 N m")

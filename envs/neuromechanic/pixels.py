@@ -52,12 +52,12 @@ def _model(task: Any, rows: Any, memory: Any) -> Sketch:
     now = np.array([_ends(animal, row) for row in rows])
     result = Sketch(np.tile(centre, (len(rows), 1)), 1.6 * reach, 0.2 * reach)
     if isinstance(task, HindlimbHold | Pose):
-        wanted = rows.copy()
+        targets = rows.copy()
         if isinstance(task, Pose):
-            wanted["q"][:, task.joint] = memory["goal"]
+            targets["q"][:, task.joint] = memory["goal"]
         else:
-            wanted["q"] = POSTURE
-        for each in np.array([_ends(animal, row) for row in wanted]).swapaxes(0, 1):
+            targets["q"] = POSTURE
+        for each in np.array([_ends(animal, row) for row in targets]).swapaxes(0, 1):
             result.chain(each, 0.015 * reach, GOAL)
     for each in now.swapaxes(0, 1):
         result.chain(each, 0.03 * reach, INK)

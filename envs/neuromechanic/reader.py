@@ -51,8 +51,8 @@ def read_file(source: str | Path, what: str) -> dict[str, Any]:
         check_file(path, LARGEST_FILE)
         text = path.read_bytes().decode()
         # The parser takes a time that grows with the square of a key's parts.
-        if found := _LONG_KEY.search(text):
-            line = text.count("\n", 0, found.start()) + 1
+        if match := _LONG_KEY.search(text):
+            line = text.count("\n", 0, match.start()) + 1
             raise ValueError(f"line {line}: a key has more than {_PARTS} parts")
         return plain(tomllib.loads(text))
     except RecursionError:
@@ -143,14 +143,14 @@ class Names:
     """What the keys of a model may refer to.
 
     Args:
-        known: Names in order, by the kind of table. Bodies are those of the tables until these have been read, then
+        entries: Names in order, by the kind of table. Bodies are those of the tables until these have been read, then
             those of the state vector and, after them, of followers; joints are those of the state vector.
         declared: Whether all inputs are known; if not, each comes to be where it is first mentioned.
         proportional (set of str): Muscles that have no activation, and whose force follows their excitation at once.
         outputs: Of a control module by its name, the numbers of its first output and of all of them.
     """
 
-    known: dict[str, Sequence[str]]
+    entries: dict[str, Sequence[str]]
     declared: bool = False
     proportional: set[str] = field(default_factory=set)
     outputs: dict[str, tuple[int, int]] = field(default_factory=dict)
@@ -159,17 +159,17 @@ class Names:
         """Index of a name; -1 for the ground, where that is allowed."""
         if ground and value == "ground":
             return -1
-        known = self.known[kind]
-        if value not in known:
-            allowed = listed(["ground", *known] if ground else known)
+        labels = self.entries[kind]
+        if value not in labels:
+            allowed = listed(["ground", *labels] if ground else labels)
             raise ValueError(f"{path}: {kind} {shown(value)} is not known; known are {allowed}")
-        return list(known).index(value)
+        return list(labels).index(value)
 
     def joint(self, value: Any, path: str) -> int:
         """Index of a joint by the name of its body, or of one of a ball's or a free body's."""
-        ball = isinstance(value, str) and value.endswith(".rz") and f"{value[:-3]}.ry" in self.known["body"]
+        ball = isinstance(value, str) and value.endswith(".rz") and f"{value[:-3]}.ry" in self.entries["body"]
         index = self.index("body", value[:-3] if ball else value, path)
-        if index >= len(self.known["joint"]):
+        if index >= len(self.entries["joint"]):
             raise ValueError(f"{path}: joint {shown(value)} follows another one; it has no position of its own")
         return index
 
@@ -195,7 +195,7 @@ class Names:
         if quantity in quantities and parts == (1 if quantity == "" else 2):
             if kind == "joint":
                 name = ".".join(rest[:-1])
-                follows = name in list(self.known["body"])[len(self.known["joint"]) :]
+                follows = name in list(self.entries["body"])[len(self.entries["joint"]) :]
                 return quantities[quantity], self.index("body", name, path) if follows else self.joint(name, path)
             index = self.index(kind, rest[0], path)
             if kind == "body":
@@ -208,11 +208,11 @@ class Names:
         raise ValueError(f"{path} must be one of {_SIGNALS}, got {shown(value)}")
 
     def _input(self, name: str, path: str) -> int:
-        inputs = list(self.known["input"])
+        inputs = list(self.entries["input"])
         if name not in inputs:
             if self.declared:
                 raise ValueError(f"{path}: input {shown(name)} is not declared; model.inputs has {listed(inputs)}")
-            self.known["input"] = inputs = [*inputs, name]
+            self.entries["input"] = inputs = [*inputs, name]
             limit("inputs", len(inputs), path)
         return inputs.index(name)
 
@@ -255,42 +255,42 @@ class Key(NamedTuple):
     types: tuple[str, ...] = ()
     beside: str = ""
 
-    def applies(self, found: Mapping[str, Any]) -> bool:
+    def applies(self, entries: Mapping[str, Any]) -> bool:
         """Whether a table has this key, by the keys before it."""
         without, _, other = self.beside.rpartition(" ")
         other, _, word = other.partition("=")
         if word:
-            return bool((found.get(other.rstrip("!")) == word) != other.endswith("!"))
-        if other and (found.get(other) is None) != (without == "no"):
+            return bool((entries.get(other.rstrip("!")) == word) != other.endswith("!"))
+        if other and (entries.get(other) is None) != (without == "no"):
             return False
-        return not self.types or found["type"] in self.types
+        return not self.types or entries["type"] in self.types
 
 
 def read(keys: Sequence[Key], values: Any, path: str, names: Names) -> dict[str, Any]:
     """Check a table key by key, and return what it says with the defaults; ``path`` begins the errors."""
     expect(isinstance(values, Mapping), path, "be a table", values)
-    found: dict[str, Any] = {}
-    known: list[str] = []
+    entries: dict[str, Any] = {}
+    labels: list[str] = []
     for key in keys:
-        if not key.applies(found):
+        if not key.applies(entries):
             continue
-        known.append(key.name)
-        default = key.default.values[found[key.default.key]] if isinstance(key.default, Per) else key.default
+        labels.append(key.name)
+        default = key.default.values[entries[key.default.key]] if isinstance(key.default, Per) else key.default
         value = values.get(key.name, default)
         if value is REQUIRED:
             strange = [name for name in values if name not in {each.name for each in keys}]
             raise ValueError(f"{path}.{key.name} is missing{f', and {strange[0]} is not known' if strange else ''}")
-        found[key.name] = None if value is OPTIONAL else key.form.read(value, f"{path}.{key.name}", names)
+        entries[key.name] = None if value is OPTIONAL else key.form.read(value, f"{path}.{key.name}", names)
     for name in values:
-        if name not in known:
-            raise ValueError(f"{path}.{name} is not known; allowed are {listed(known)}")
-    return found
+        if name not in labels:
+            raise ValueError(f"{path}.{name} is not known; allowed are {listed(labels)}")
+    return entries
 
 
-def across(side: NDArray[np.float64], axis: NDArray[np.float64], path: str, given: Any) -> NDArray[np.float64]:
+def across(side: NDArray[np.float64], axis: NDArray[np.float64], path: str, value: Any) -> NDArray[np.float64]:
     """Unit vector along the part of ``side`` that is perpendicular to ``axis``; ``path`` is the key that gave it."""
     side = side - (side @ axis) * axis
     size = np.linalg.norm(side)
     other = "normal" if path.endswith("tangent") else "the axis"
-    expect(bool(size >= 1e-6), path, f"not be parallel to {other}", given)
+    expect(bool(size >= 1e-6), path, f"not be parallel to {other}", value)
     return side / size

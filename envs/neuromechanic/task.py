@@ -143,8 +143,8 @@ class StandTask(NeuromechanicTask):
 
     def reward(self, rows: Rows, memory: Rows) -> Floats:
         reward, body = np.empty(len(rows)), (rows["q"], rows["v"], self.hip_torque(rows), rows["mode"])
-        done = memory["work"], memory["largest_torque"]
-        reward_standing(*body, splay(memory["stance"]), self.largest_torque, self.control_rate, *done, reward)
+        sums = memory["work"], memory["largest_torque"]
+        reward_standing(*body, splay(memory["stance"]), self.largest_torque, self.control_rate, *sums, reward)
         return reward
 
     def ending(self, rows: Rows, memory: Rows) -> Floats:

@@ -206,8 +206,8 @@ class HindlimbHold(NeuromechanicTask):
         if self.actions == "residual":
             shift = memory["shift"] + commanded / self.control_rate
             memory["shift"] = np.clip(shift, -self.largest_shift, self.largest_shift)
-            known = self.sense(rows, memory)
-            felt = known["posture_error"], known["posture_rate"]
+            observation = self.sense(rows, memory)
+            felt = observation["posture_error"], observation["posture_rate"]
             reflex = stretch_reflex(self.arm, *felt, self.stretch_gain, self.rate_gain)
             added = self.stretch_gain * np.sum(memory["shift"][:, None, :] * self.arm, 2)
             commanded = np.clip(self.stable_pattern + reflex + added, 0.0, 1.0)
@@ -232,9 +232,9 @@ class HindlimbHold(NeuromechanicTask):
 
     def reward(self, rows: Rows, memory: Rows) -> Floats:
         angle, force = self._errors(rows)
-        held = tolerance(np.sqrt(_mean_square(angle)), 0.0, 0.0, self.posture_margin)
+        posture = tolerance(np.sqrt(_mean_square(angle)), 0.0, 0.0, self.posture_margin)
         pushed = tolerance(np.sqrt(np.sum(force**2, 1)), 0.0, 0.0, self.force_margin)
-        return 0.6 * held + 0.3 * pushed + 0.1 * (1.0 - _mean_square(rows["activation"]))
+        return 0.6 * posture + 0.3 * pushed + 0.1 * (1.0 - _mean_square(rows["activation"]))
 
     def ending(self, rows: Rows, memory: Rows) -> Floats:
         return np.where(np.abs(rows["q"] - POSTURE).max(1) > self.largest_error, FALLEN, 0.0)
@@ -294,8 +294,8 @@ class StandPulse(StandTask):
 
     def command(self, actions: Floats, rows: Rows, memory: Rows) -> Floats:
         if self.actions == "residual":
-            known = self.sense(rows, memory)
-            torque = reflex_torque(memory["stance"], known["hip_angle"], known["hip_rate"])
+            observation = self.sense(rows, memory)
+            torque = reflex_torque(memory["stance"], observation["hip_angle"], observation["hip_rate"])
             torque = np.clip(torque + self.residual_scale * actions, -self.largest_torque, self.largest_torque)
         else:
             torque = self.values(actions)
