@@ -34,18 +34,18 @@ LANES = (("trained", "a trained network", c.INK), ("baseline", "the paper's wave
 SIZE = (480, 270)
 """Of a still, in pixels."""
 
-Seen = tuple[float, float, float, float]
+Frame = tuple[float, float, float, float]
 
-SEEN: dict[str, Seen] = {
+FRAMES: dict[str, Frame] = {
     "worm": (0.19, 0.12, 0.81, 0.74),
     "lamprey": (0.0, 0.12, 0.75, 0.78),
     "whisker_chain": (0.0, 0.13, 0.62, 0.75),
     "whisker_rod": (0.31, 0.21, 0.67, 0.61),
     "neuromechanic": (0.0, 0.12, 0.6, 1.0),
 }
-"""What of the page is shown of an animal, in shares."""
+"""Part of the page that a still shows, in shares: left, top, right, bottom."""
 
-STILLS: dict[str, tuple[str, float, dict[str, float], Seen | None]] = {
+STILLS: dict[str, tuple[str, float, dict[str, float], Frame | None]] = {
     "WormFollow-v0": ("steered", 9.0, {}, (0.32, 0.12, 0.96, 0.72)),
     "LampreyWaypoints-v0": ("baseline", 4.0, {}, None),
     "WhiskerTap-v0": ("half_sine", 0.12, {}, None),
@@ -105,7 +105,7 @@ def still(entry: CatalogueEntry) -> Image.Image:
             break
     whole = Image.fromarray(film.draw().array())
     film.close()
-    part = whole.crop(tuple(np.multiply(frame or SEEN[animal], 2 * whole.size).round()))
+    part = whole.crop(tuple(np.multiply(frame or FRAMES[animal], 2 * whole.size).round()))
     share = min(SIZE[0] / part.width, SIZE[1] / part.height)
     part = part.resize((round(share * part.width), round(share * part.height)), Image.Resampling.LANCZOS)
     page = Image.new("RGB", SIZE, c.PAPER)

@@ -13,7 +13,7 @@ from ids import ALL, IDS
 from gymnosoma.agents.policies.evaluation import evaluate
 from gymnosoma.agents.policies.lookup import find_policy
 from gymnosoma.agents.policies.registry import references_of
-from gymnosoma.envs.core.env.documentation import WRITTEN
+from gymnosoma.envs.core.env.documentation import HEADINGS
 from gymnosoma.envs.core.env.task import task_arguments
 
 pytestmark = pytest.mark.parametrize("env_id", IDS)
@@ -52,7 +52,7 @@ def test_documents_itself(env_id):
         "Arguments",
         "Version History",
     ]
-    assert set(WRITTEN) < set(headings)
+    assert set(HEADINGS) < set(headings)
     frames, _, size = env.batch.frames.shape[1], *env.batch.frames.shape[1:]
     assert f"({f'{frames} * {size}' if frames > 1 else size},)" in text
     for mode in task.action_modes:

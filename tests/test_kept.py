@@ -96,7 +96,7 @@ def test_a_benchmark_is_of_the_policy_that_it_measured(tmp_path, monkeypatch, ca
     command(*asked, "--restart")
     assert results.read(lines / "WormSwim-v0-own_swimmer_act.jsonl")[0]["episodes"] != before[0]["episodes"]
     assert random.stat() == stat
-    monkeypatch.setattr(fingerprints, "_known", {})
+    monkeypatch.setattr(fingerprints, "_cache", {})
     monkeypatch.setattr(tasks.Swim, "control_rate", 20.0)
     assert "the behaviour of the environment changed since" in error_of(*asked)
 
@@ -107,9 +107,9 @@ def test_a_run_and_a_study_are_of_the_environment_that_they_began_with(tmp_path,
     tune(SWIM, tmp_path / "study", **asked, trials=1)
     train(SWIM, tmp_path / "run", resume=True)
     config = json.loads((tmp_path / "run" / "config.json").read_text())
-    monkeypatch.setattr(fingerprints, "_known", {})
+    monkeypatch.setattr(fingerprints, "_cache", {})
     assert config["fingerprint"] == of_id(SWIM, config["env"])
-    monkeypatch.setattr(fingerprints, "_known", {})
+    monkeypatch.setattr(fingerprints, "_cache", {})
     real = tasks.Swim.reward
     monkeypatch.setattr(tasks.Swim, "reward", lambda *given: 1.001 * real(*given))
     with pytest.raises(ValueError, match="the environment has changed since"):
@@ -198,6 +198,6 @@ def test_rounding_is_no_other_behaviour(env_id, monkeypatch):
         return envs
 
     for by, same in ((2e-16, True), (1e-5, False)):
-        monkeypatch.setattr(fingerprints, "_known", {})
+        monkeypatch.setattr(fingerprints, "_cache", {})
         monkeypatch.setattr(gymnasium, "make_vec", functools.partial(shaken, by))
         assert (of_id(env_id, {}) == usual) == same

@@ -131,18 +131,18 @@ class Fixed(VectorEnv):
         """Step all rows."""
         observations, rewards, terminated, truncated, infos = self._envs.step(actions)
         ended = terminated | truncated
-        shown_infos: dict[str, Any] = {}
+        last_infos: dict[str, Any] = {}
         if ended.any():
             last = infos.get("final_info", infos)
             result = {"failure": last.get("failure", np.full(self.num_envs, None, object))}
             if self._score in last:
                 result["score"] = np.where(ended, last[self._score], 0.0)
             result |= {f"_{name}": ended.copy() for name in result}
-            shown_infos = result
+            last_infos = result
             if "final_obs" in infos:
-                shown_infos = {"final_info": result, "final_obs": infos["final_obs"]}
-                shown_infos |= {f"_{name}": ended.copy() for name in [*shown_infos]}
-        return observations, rewards, terminated, truncated, shown_infos
+                last_infos = {"final_info": result, "final_obs": infos["final_obs"]}
+                last_infos |= {f"_{name}": ended.copy() for name in [*last_infos]}
+        return observations, rewards, terminated, truncated, last_infos
 
     def close_extras(self, **kwargs: Any) -> None:
         """Close the environment."""

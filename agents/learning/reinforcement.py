@@ -79,7 +79,7 @@ class _RunCallback(BaseCallback):
         self.run = run
 
     def _on_training_start(self) -> None:
-        self._saved = self._began = self.model.num_timesteps
+        self._checkpoint = self._began = self.model.num_timesteps
         self.run.start_clock()
         self.run.show(self._began)
 
@@ -87,9 +87,9 @@ class _RunCallback(BaseCallback):
         steps = self.model.num_timesteps
         ahead = steps + steps - self._began  # where the next rollout will end
         self._began = steps
-        if steps > self._saved and ahead - self._saved > self.run.every:
+        if steps > self._checkpoint and ahead - self._checkpoint > self.run.every:
             self.save(self.model)
-            self._saved = steps
+            self._checkpoint = steps
         if self.run.stop():
             raise _Stopped
 

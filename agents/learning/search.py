@@ -71,14 +71,14 @@ class Evolution:
 
     def ask(self) -> NDArray[np.float64]:
         """Candidates (P, k) of the next generation."""
-        self._asked = self._strategy.ask()
-        self.candidates = np.array(self._asked)[:, : self._size]
+        self._vectors = self._strategy.ask()
+        self.candidates = np.array(self._vectors)[:, : self._size]
         return self.candidates
 
     def tell(self, scores: ArrayLike) -> None:
         """Take the scores (P,) of the candidates."""
         self.history.append(np.asarray(scores, float).tolist())
-        self._strategy.tell(self._asked, (-np.asarray(scores, float)).tolist())
+        self._strategy.tell(self._vectors, (-np.asarray(scores, float)).tolist())
 
     @property
     def favourite(self) -> NDArray[np.float64]:

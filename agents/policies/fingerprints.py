@@ -45,8 +45,8 @@ def of_id(env_id: str, env: Mapping[str, Any]) -> str:
     spec: Any = gymnasium.spec(env_id)
     env = {name: value for name, value in env.items() if name != "split"}
     key = of_values(env_id, spec.kwargs, env)
-    if key in _known:
-        return _known[key]
+    if key in _cache:
+        return _cache[key]
     envs: Any = gymnasium.make_vec(env_id, num_envs=PROBES, **env)
     try:
         spaces = [envs.single_observation_space, envs.single_action_space]
@@ -59,12 +59,12 @@ def of_id(env_id: str, env: Mapping[str, Any]) -> str:
     finally:
         envs.close()
     counted = [np.where(np.abs(each) < NOISE, 0.0, each).ravel().tolist() for each in outputs]
-    _known[key] = of_values(facts, [[f"{value + 0.0:.6g}" for value in each] for each in counted])
-    return _known[key]
+    _cache[key] = of_values(facts, [[f"{value + 0.0:.6g}" for value in each] for each in counted])
+    return _cache[key]
 
 
-_known: dict[str, str] = {}
-"""Fingerprints that this process has found."""
+_cache: dict[str, str] = {}
+"""Fingerprints that this process has computed, by key."""
 
 
 def of_sources(*modules: str, within: str = "gymnosoma") -> str:

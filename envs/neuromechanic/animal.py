@@ -172,7 +172,7 @@ class Neuromechanic(Animal):
         if counts["contacts"] and scheme != "semi_implicit":
             raise ValueError(f"scheme must be 'semi_implicit' for a model with contacts, got {scheme!r}")
         # A copy is made of the model as it was read: a file, or the caller's mapping, may change.
-        self._made_of = (self.model, dt, scheme), {"contacts": contacts}
+        self._init_arguments = (self.model, dt, scheme), {"contacts": contacts}
         self.dt, self.scheme = float(dt), scheme
         self.contacts = contacts if counts["contacts"] else None
         if counts["contacts"]:

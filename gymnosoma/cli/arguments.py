@@ -55,7 +55,7 @@ Params = Annotated[
     tyro.conf.UseAppendAction,
 ]
 
-Saved = Annotated[tuple[tuple[Path, ...], ...], tyro.conf.arg(metavar="FILE ..."), tyro.conf.UseAppendAction]
+Outputs = Annotated[tuple[tuple[Path, ...], ...], tyro.conf.arg(metavar="FILE ..."), tyro.conf.UseAppendAction]
 """Files that results go to, each by its ending."""
 
 Processes = Annotated[int, tyro.conf.arg(help="Pieces of the work done at the same time, each in its own process.")]

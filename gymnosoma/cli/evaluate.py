@@ -18,7 +18,7 @@ from gymnosoma.agents.support.files import TABLES, check_saved, result, write_ta
 from gymnosoma.agents.support.progress import progress_bar
 from gymnosoma.envs.core.arguments import shown
 
-from .arguments import Arguments, Events, Id, Options, Params, Saved, read_arguments, read_options
+from .arguments import Arguments, Events, Id, Options, Outputs, Params, read_arguments, read_options
 
 
 def evaluate(
@@ -33,7 +33,7 @@ def evaluate(
     event: Events = (),
     env: Arguments = (),
     param: Params = (),
-    save: Annotated[Saved, tyro.conf.arg(aliases=("--json-file",))] = (),
+    save: Annotated[Outputs, tyro.conf.arg(aliases=("--json-file",))] = (),
 ) -> None:
     """Measure policies on the same episodes.
 

@@ -15,7 +15,7 @@ from gymnosoma.agents.support.files import check_saved, result
 from gymnosoma.envs.core.files import check_file
 from gymnosoma.envs.whisker_chain import Hair, WhiskerParams
 
-from .arguments import Saved, read_size
+from .arguments import Outputs, read_size
 
 Files = Annotated[tuple[Path, ...], tyro.conf.arg(metavar="FILE"), tyro.conf.Positional]
 AnimalName = Annotated[Literal["worm", "whisker"], tyro.conf.arg(metavar="worm|whisker"), tyro.conf.Positional]
@@ -40,7 +40,7 @@ def fit(
     repeats: int | None = None,
     seed: int = 0,
     params: Path | None = None,
-    save: Saved = (),
+    save: Outputs = (),
     size: str = "960x540",
 ) -> None:
     """Find the medium of recorded worms and the forces on one of them, or the forces at the base of a vibrissa.

@@ -7,14 +7,14 @@ from typing import Any
 
 from gymnosoma.agents.policies.registry import full_id
 
-from .arguments import Arguments, Events, Id, Options, Params, Saved, read_arguments, read_options, read_size
+from .arguments import Arguments, Events, Id, Options, Outputs, Params, read_arguments, read_options, read_size
 
 
 def render(
     env_id: Id,
     /,
     policy: str = "baseline",
-    save: Saved = (),
+    save: Outputs = (),
     seconds: float | None = None,
     seed: int = 0,
     ghost: str = "baseline",

@@ -19,7 +19,7 @@ from gymnosoma.envs.core.arguments import choice, read_params
 from gymnosoma.envs.core.model.animal import ANIMALS, Animal, find_animal
 from gymnosoma.envs.core.model.control import Controller
 
-from .arguments import Events, Saved, assignment, read_event, read_params_of, read_size
+from .arguments import Events, Outputs, assignment, read_event, read_params_of, read_size
 
 Named = Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=VALUE"), tyro.conf.UseAppendAction]
 
@@ -73,7 +73,7 @@ def simulate(
     animal: AnimalName,
     /,
     settings: Annotated[Settings, tyro.conf.OmitArgPrefixes] = SIMPLE,
-    save: Annotated[Saved, tyro.conf.arg(aliases=("--csv", "--film"))] = (),
+    save: Annotated[Outputs, tyro.conf.arg(aliases=("--csv", "--film"))] = (),
     slow: float = 1.0,
     fps: float = 50.0,
     size: str = "960x540",

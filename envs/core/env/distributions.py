@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..arguments import number, numbers, shown
 from ..model.quantities import Option
 
-WANTED = "(low, high), a Uniform, LogUniform, Normal or Choice, or a function of a generator"
+FORMS = "(low, high), a Uniform, LogUniform, Normal or Choice, or a function of a generator"
 
 
 class Distribution(ABC):
@@ -132,11 +132,11 @@ def _ordered(low: Any, high: Any) -> None:
         raise ValueError(f"low must not exceed high, got {shown(low)} and {shown(high)}")
 
 
-Drawn = Mapping[str, Distribution | Callable[[np.random.Generator], ArrayLike]]
+Distributions = Mapping[str, Distribution | Callable[[np.random.Generator], ArrayLike]]
 """What is drawn for an episode, by name: checked."""
 
 
-def read_distributions(randomize: Any, option: Callable[[str, str], Option], alone: Container[str]) -> Drawn:
+def read_distributions(randomize: Any, option: Callable[[str, str], Option], alone: Container[str]) -> Distributions:
     """Check the distributions of ``randomize``.
 
     Args:
@@ -157,7 +157,7 @@ def read_distributions(randomize: Any, option: Callable[[str, str], Option], alo
             continue
         if not isinstance(one, Distribution):
             if not isinstance(one, Sequence | np.ndarray) or getattr(one, "ndim", 1) == 0 or len(one) != 2:
-                raise ValueError(f"{label} must be {WANTED}, got {shown(one)}")
+                raise ValueError(f"{label} must be {FORMS}, got {shown(one)}")
             pair = option(label, name).check(label, one)
             if pair.shape != (2,) or pair[0] > pair[1]:
                 raise ValueError(f"{label} must be (low, high) of a scalar, got {shown(one)}")
@@ -173,7 +173,7 @@ def read_distributions(randomize: Any, option: Callable[[str, str], Option], alo
 
 
 def drawn(
-    randomize: Drawn, rngs: Sequence[np.random.Generator], option: Callable[[str, str], Option]
+    randomize: Distributions, rngs: Sequence[np.random.Generator], option: Callable[[str, str], Option]
 ) -> dict[str, NDArray[np.float64]]:
     """Draw options, each with an entry for every generator; what a function gives is checked."""
     values: dict[str, list[Any]] = {name: [] for name in randomize}

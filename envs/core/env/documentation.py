@@ -23,7 +23,7 @@ from .batch import IMPERFECT
 from .spec import LIMIT, ActionField, Ending
 from .task import Task, task_arguments
 
-WRITTEN = ("Description", "Rewards", "Starting State", "Version History")
+HEADINGS = ("Description", "Rewards", "Starting State", "Version History")
 """Headings of what the docstring of a task's class holds."""
 
 FIGURES = "benchmark.json"
@@ -76,14 +76,14 @@ def sections(task: Task) -> dict[str, str]:
     ``{name}`` and ``{name:format}`` stand for attributes of the task.
 
     Raises:
-        ValueError: If one of `WRITTEN` is missing, or there is another.
+        ValueError: If one of `HEADINGS` is missing, or there is another.
     """
     texts: dict[str, str] = {}
     for base in reversed(type(task).__mro__):
         parts = re.split(r"^## (.*)$", inspect.cleandoc(vars(base).get("__doc__") or ""), flags=re.MULTILINE)
         texts |= dict(zip(parts[1::2], map(str.strip, parts[2::2]), strict=True))
-    if set(texts) != set(WRITTEN):
-        raise ValueError(f"docstring of {type(task).__name__} must have the headings {WRITTEN}, got {tuple(texts)}")
+    if set(texts) != set(HEADINGS):
+        raise ValueError(f"docstring of {type(task).__name__} must have the headings {HEADINGS}, got {tuple(texts)}")
 
     def value(match: re.Match[str]) -> str:
         return format(getattr(task, match[1]), match[2] or "")

@@ -15,7 +15,7 @@ from ..model.quantities import Option
 from .task import Task
 
 if TYPE_CHECKING:
-    from .distributions import Drawn
+    from .distributions import Distributions
 
 Values = Mapping[str, NDArray[np.float64]]
 
@@ -46,7 +46,7 @@ class ResetOptions:
 
     def set_randomize(self, randomize: Any) -> None:
         """Draw otherwise from the next episodes on."""
-        self.randomize: Drawn = {}
+        self.randomize: Distributions = {}
         """Distributions of what is drawn for every episode."""
         if randomize is not None:
             from .distributions import read_distributions

@@ -115,7 +115,7 @@ class Stepper:
         ]
         self._columns = np.concatenate([np.zeros(0, np.int64), *places])
         self.threads = threads
-        self._taken = aligned(1, np.dtype(np.int64))
+        self._counter = aligned(1, np.dtype(np.int64))
         self._rows: NDArray[Any] | None = None
         self._matrix: NDArray[np.float64] | None = None
 
@@ -180,4 +180,4 @@ class Stepper:
             return
         blocks = self._blocks[1 if count < FEW else self._lanes]
         step = self._batch[self._threads > 1 and count > self._lanes]
-        step(self._matrix, ids, self._taken, *blocks, self._status, self._changing, columns, drives, *arguments)
+        step(self._matrix, ids, self._counter, *blocks, self._status, self._changing, columns, drives, *arguments)

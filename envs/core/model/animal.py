@@ -54,7 +54,7 @@ class Animal(ABC):
     cells: tuple[str, ...] = ()
     """Names of the populations of the signal ``neurons`` (sides, populations, segments), if it has any."""
 
-    _made_of: tuple[tuple[Any, ...], dict[str, Any]]
+    _init_arguments: tuple[tuple[Any, ...], dict[str, Any]]
     _stepper: Any
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -64,11 +64,11 @@ class Animal(ABC):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:  # noqa: D102
         self = super().__new__(cls)
-        self._made_of = args, kwargs
+        self._init_arguments = args, kwargs
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        args, kwargs = self._made_of
+        args, kwargs = self._init_arguments
         return _make, (type(self), args, kwargs, self.threads)
 
     @property

@@ -233,9 +233,8 @@ class _Source:
         if several and len(drive) != count:
             raise ValueError(f"drive must have a function or controller for each of {count or 1}, got {len(drive)}")
         self.listens = False
-        self._hold, self._shape = hold, (len(rows), animal.drive_size)
-        self._allowed = self._shape[1:], self._shape
-        self._known = 1 if count is None else 2
+        self._hold, shape = hold, (len(rows), animal.drive_size)
+        self._shapes = (shape[1:], shape)[: 1 if count is None else 2]  # of drives, as an error names them
         self._parts = [
             self._part(animal, each, rows[k : k + 1] if several else rows)
             for k, each in enumerate(drive if several else [drive])
@@ -293,7 +292,7 @@ class _Source:
 
     def _check(self, drive_shape: tuple[int, ...], shape: tuple[int, int]) -> None:
         if drive_shape not in (shape[1:], shape):
-            allowed = " or ".join(map(str, self._allowed[: self._known]))
+            allowed = " or ".join(map(str, self._shapes))
             raise ValueError(f"drive must have shape {allowed}, got {drive_shape}")
 
     def ask(self, first: int, holds: int) -> tuple[NDArray[np.float64], bool]:
@@ -331,7 +330,7 @@ class _Record:
         self.first = 0
         """Number of the record that is the first of ``moments``."""
         self._counts = np.zeros(len(rows), int)
-        self._kept: dict[str, NDArray[np.float64]] = {}
+        self._values: dict[str, NDArray[np.float64]] = {}
 
     @property
     def full(self) -> int:
@@ -355,9 +354,9 @@ class _Record:
             chunk = Moments(self._animal, moments[:, : here.max()])
             for name in self._signals:
                 values = chunk.signal(name)
-                if name not in self._kept:
-                    self._kept[name] = np.empty((len(rows), self._last + 1, *values.shape[2:]))
-                self._kept[name][going, self.first : self.first + values.shape[1]] = values
+                if name not in self._values:
+                    self._values[name] = np.empty((len(rows), self._last + 1, *values.shape[2:]))
+                self._values[name][going, self.first : self.first + values.shape[1]] = values
         self._counts += here
         self.first += self.moments.shape[1]
         self.moments["time"] = 0.0
@@ -372,7 +371,7 @@ class _Record:
         return [
             Trajectory(
                 time[:count].copy(),
-                {name: values[b, :count] for name, values in self._kept.items()},
+                {name: values[b, :count] for name, values in self._values.items()},
                 self._animal.failures.get(float(rows["status"][b])),
                 self._animal,
                 Moments(self._animal, self.moments[b : b + 1, :count]) if whole_rows else None,

@@ -314,7 +314,7 @@ def _described(animal: Animal | None) -> dict[str, Any]:
     if animal is None:
         return {}
     kind = type(animal)
-    args, kwargs = animal._made_of
+    args, kwargs = animal._init_arguments
     arguments = inspect.signature(kind).bind(*args, **kwargs).arguments
     arguments.pop("threads", None)
     short_name = next(
