@@ -190,7 +190,7 @@ class Neuromechanic(Animal):
             CURVES=bool(arrays["curves"].any()),
             FOLLOWERS=counts["links"] > counts["bodies"],
             LIMITS=counts["limits"] > 0,
-            WINDING=bool(arrays["winds"].any() or (arrays["form"] >= 0).any()),
+            WINDING=bool(arrays["winds"].any()),
         )
         self.take_steps, *self._kernels, self._evaluate = kernels
         self.table, records = self.model.records(self.dt)

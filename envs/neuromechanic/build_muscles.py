@@ -45,7 +45,6 @@ def muscle_arrays(tables: Tables, names: Names, cylinders: Arrays) -> Arrays:
     wraps: list[tuple[int, int, int]] = []
     wrap_start = [0]
     fits: list[dict[str, Any]] = []
-    forms: list[dict[str, Any]] = []
     start, sources, active, fibres = [0], [], 0, 0
     for name, table in tables.items():
         path = f"muscle.{name}"
@@ -65,13 +64,9 @@ def muscle_arrays(tables: Tables, names: Names, cylinders: Arrays) -> Arrays:
             names.proportional.add(name)
         activated, compliant = model["type"] != "proportional", model["type"] == "compliant_tendon"
         places = {"activation": active if activated else -1, "fibre": fibres if compliant else -1}
-        rows.append({**_muscle(model, path), **places, "winds": winds, "fit": -1, "form": -1})
+        rows.append({**_muscle(model, path), **places, "winds": winds, "fit": -1})
         active, fibres = active + activated, fibres + compliant
-        if fit is not None and fit["joints"] is not None:
-            rows[-1]["form"] = len(forms)
-            forms.append(_form(fit, f"{path}.length"))
-            limit("terms of lengths", sum(len(form["terms"]) for form in forms), f"{path}.length")
-        elif fit is not None:
+        if fit is not None:
             rows[-1]["fit"] = len(fits)
             fits.append({**fit, "at": fit["at"] or [0.0] * len(fit["a"])})
     excitations = [keys.SHARE.read(source, path, names) for source, path in sources]
@@ -88,30 +83,7 @@ def muscle_arrays(tables: Tables, names: Names, cylinders: Arrays) -> Arrays:
         columns(rows, _MUSCLE)
         | arrays_of(strings | {"excitation": signals, "excitation_value": values})
         | columns(fits, "mean at a B", "fit_", len(names.entries["joint"]))
-        | columns(forms, "joint middle half", "form_")
-        | columns([term for form in forms for term in form["terms"]], "power value", "term_")
-        | arrays_of({"form_start": np.cumsum([0, *(len(form["terms"]) for form in forms)])})
     )
-
-
-def _form(fit: Mapping[str, Any], path: str) -> dict[str, Any]:
-    """Columns of a length that is a polynomial, and its terms."""
-    count, degree = len(fit["joints"]), fit["degree"]
-    whole = isinstance(degree, int) and not isinstance(degree, bool) and 0 <= degree <= 9
-    expect(whole, f"{path}.degree", "be a whole number from 0 to 9", degree)
-    for key in ("middle", "half"):
-        expect(len(fit[key]) == count, f"{path}.{key}", f"be {count} numbers, one for each joint", fit[key])
-    expect(min(fit["half"]) >= SMALLEST, f"{path}.half", "be greater than 0", fit["half"])
-    powers = keys.exponents(count, degree)
-    values = fit["coefficients"]
-    expect(len(values) == len(powers), f"{path}.coefficients", f"be {len(powers)} numbers", len(values))
-    spare = 4 - count
-    return {
-        "joint": fit["joints"] + [-1] * spare,
-        "middle": fit["middle"] + [0.0] * spare,
-        "half": fit["half"] + [1.0] * spare,
-        "terms": [{"power": [*e, *[0] * spare], "value": c} for e, c in zip(powers, values, strict=True)],
-    }
 
 
 def _path(
@@ -146,7 +118,7 @@ def _path(
 
 _MUSCLE = """
     muscle curves max_force optimal_length slack_length cos_pennation max_velocity thelen force_length short_stiffness
-    short_viscosity reference_length activation activation_kind rise_time fall_time fibre winds fit form
+    short_viscosity reference_length activation activation_kind rise_time fall_time fibre winds fit
 """
 
 

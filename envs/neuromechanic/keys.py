@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -51,19 +50,6 @@ def numbers(least: int) -> Form:
         return list(map(float, value))
 
     return Form("list of numbers", check)
-
-
-def _joints(value: Any, path: str, names: Names) -> list[int]:
-    expect(_is_list(value, 1, 2, 3, 4), path, "be a list of one to four joints", value)
-    joints = [names.joint(entry, f"{path}[{i}]") for i, entry in enumerate(value)]
-    expect(len(set(joints)) == len(joints), path, "name each joint once", value)
-    return joints
-
-
-def exponents(count: int, degree: int) -> list[tuple[int, ...]]:
-    """Exponents of all terms of a polynomial in ``count`` variables, by their sum, then in order."""
-    every = [e for e in itertools.product(range(degree + 1), repeat=count) if sum(e) <= degree]
-    return sorted(every, key=lambda e: (sum(e), e))
 
 
 def _direction(value: Any, path: str, names: Names) -> NDArray[np.float64]:
@@ -205,8 +191,7 @@ POSITIVE = number(SMALLEST)._replace(says="number above 0")
 SIGNAL = Form("signal", lambda value, path, names: names.signal(value, path))
 JOINT = Form("name of a joint", lambda value, path, names: names.joint(value, path))
 POINT = Form('`[body or "ground", x, y, z]`', lambda value, path, names: names.point(value, path))
-NUMBERS, FEW, DIRECTIONS = numbers(2), numbers(1), Form("list of directions", _directions)
-JOINTS = Form("list of joints", _joints)
+NUMBERS, DIRECTIONS = numbers(2), Form("list of directions", _directions)
 _CONDITIONAL = (
     Key("point", POINT, REQUIRED, "m", ""),
     Key("joint", JOINT, REQUIRED, "", ""),
@@ -384,17 +369,10 @@ MUSCLE_MODEL = (
     Key("reference_length", NUMBER, REQUIRED, "m", "of the path, from which stretch counts", _SHORT),
 )
 LENGTH = (
-    Key(
-        "joints", JOINTS, OPTIONAL, "", "one to four, of which the length is a polynomial; without, a quadratic of all"
-    ),
-    Key("mean", POSITIVE, REQUIRED, "m", "length where all joints are `at`", beside="no joints"),
-    Key("a", vector(), REQUIRED, "m or 1", "moment arms there", beside="no joints"),
-    Key("at", vector(), OPTIONAL, "rad or m", "positions of the joints; 0 by default", beside="no joints"),
-    Key("B", PRODUCTS, [], "m/rad", "symmetric matrix: moment arms are a + B d", beside="no joints"),
-    Key("middle", FEW, REQUIRED, "rad or m", "of these joints", beside="joints"),
-    Key("half", FEW, REQUIRED, "rad or m", "ranges of them: u = (q - middle) / half", beside="joints"),
-    Key("degree", later("whole number up to 9"), REQUIRED, "", "of the polynomial in u", beside="joints"),
-    Key("coefficients", FEW, REQUIRED, "m", "by sum and order of exponents, `keys.exponents`", beside="joints"),
+    Key("mean", POSITIVE, REQUIRED, "m", "length where all joints are `at`"),
+    Key("a", vector(), REQUIRED, "m or 1", "moment arms there"),
+    Key("at", vector(), OPTIONAL, "rad or m", "positions of the joints; 0 by default"),
+    Key("B", PRODUCTS, [], "m/rad", "symmetric matrix: moment arms are a + B d"),
 )
 MUSCLE = (
     Key(
@@ -410,7 +388,7 @@ MUSCLE = (
         table(LENGTH),
         OPTIONAL,
         "",
-        "instead of a path: mean - a d - d B d / 2 in d = q - at, or a polynomial",
+        "instead of a path: mean - a d - d B d / 2 in d = q - at",
     ),
     Key("excitation", later("number from 0 to 1, or signal"), REQUIRED, "1", "what activates it"),
     Key("model", table(MUSCLE_MODEL), REQUIRED, "", "what its force follows from"),

@@ -23,7 +23,7 @@ states outputs size leaky reads pushes balls:
 """Numbers of what a model has, the first fields of its record."""
 
 # In the tables below, a line holds names, then their shape: numbers, or padded counts. Those are b, of bodies; l, of
-# bodies with followers; d, of coefficients; p, of a polynomial's terms; e, of a path's points and wraps; c, of anything
+# bodies with followers; d, of coefficients; e, of a path's points and wraps; c, of anything
 # else; z, of the state vector; ring, of what is remembered. What is not of "int" is a float.
 
 ARRAYS = """
@@ -58,7 +58,7 @@ force_length short_stiffness short_viscosity reference_length: c  # 1, 1, s, m
 activation activation_kind: int c  # place among the activations, -1 for none; as `muscles` numbers them
 rise_time fall_time: c  # s
 winds: int c  # whether the path has wraps that choose their segment, or points that come and go
-fibre fit form: int c  # place among the fibre lengths, the fits and the polynomials; -1 for none
+fibre fit: int c  # place among the fibre lengths and the fits; -1 for none
 path_start: int c+1  # where each path begins among the points
 point_body: int 4c
 point_at: 4c 3  # m
@@ -71,11 +71,6 @@ wrap: int c 3  # cylinder, points between which it may be wrapped, counted from 
 fit_mean: c  # m
 fit_at fit_a: c b  # rad or m, m or 1
 fit_B: c b b
-form_start: int c+1  # where the terms of each polynomial begin
-form_joint: int c 4  # -1 for none
-form_middle form_half: c 4  # rad or m
-term_power: int p 4
-term_value: p  # m
 excitation: int c 2  # signal, of a kind and an index
 excitation_value: c  # where that is CONSTANT
 tau: c  # s, of leaky neurons
@@ -153,7 +148,6 @@ M L: b b  # mass matrix, its Cholesky factor
 bias tau qdd: b  # generalised forces and accelerations
 momentum: 12
 meet: 4 3
-power: 4 10
 ball: 3 3
 arm: c b  # moment arms, m or 1
 length rate fibre fibre_rate slope force: c  # of muscles: m, m/s, m, m/s, N s/m, N
@@ -191,7 +185,7 @@ def _forms(bodies: int, wide: int) -> dict[str, tuple[str, tuple[int, ...]]]:
     """Forms and shapes of the constants, as many as there are."""
     return {
         name: (form, shape)
-        for name, form, shape in _fields(ARRAYS, {"b": bodies, "c": -1, "p": -1, "c+1": -1, "4c": -1, "d": wide})
+        for name, form, shape in _fields(ARRAYS, {"b": bodies, "c": -1, "c+1": -1, "4c": -1, "d": wide})
     }
 
 
@@ -232,16 +226,13 @@ def pack(
         ``impulse`` (m, rows), ``mode``, ``contact_error`` and ``alternations``.
     """
     paths = np.diff(arrays["path_start"]).max(initial=0) + 2 * np.diff(arrays["wrap_start"]).max(initial=0)
-    most = max(
-        len(a) - name.endswith("_start") for name, a in arrays.items() if not name.startswith(("point_", "term_"))
-    )
+    most = max(len(a) - name.endswith("_start") for name, a in arrays.items() if not name.startswith("point_"))
     solved, points = counts["contacts"] * counts["contact_rows"], -(-len(arrays["point_body"]) // 4)
     b, c = _power(8, counts["bodies"]), _power(8, most, points, solved, counts["states"], counts["outputs"])
     counted = [name for name, _, _ in _fields(_COUNTS, {})]
     past = counts["depth"] * counts["delays"]
     wide = _power(4, arrays["curve_piece"].shape[1]), _power(8, counts["links"]), _power(8, int(paths))
     sizes = dict(zip("dle", wide, strict=True)) | {"b": b, "c": c, "c+1": c + 1, "4c": 4 * c}
-    sizes["p"] = _power(8, len(arrays["term_value"]))
     sizes |= {"z": 2 * b + 3 * c, "ring": _power(256, past) if past else 1}
     table = np.zeros(1, [(name, "i8") for name in counted] + _fields(ARRAYS, sizes))
     for name in counted:

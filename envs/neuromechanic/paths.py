@@ -325,37 +325,8 @@ def span(t, k, m, share, body, x, y, z, body1, x1, y1, z1):
     return share * length
 
 
-@kernel
-def polynomial(t, k, q, m, form):
-    """Length (m) of a muscle as a polynomial of up to four joints; its moment arms -dL/dq are written.
-
-    L is the sum of terms c u1^e1 u2^e2 u3^e3 u4^e4, u = (q - middle) / half.
-    """
-    power = k.power
-    for j in range(4):
-        joint = t.form_joint[form, j]
-        u = (q[joint] - t.form_middle[form, j]) / t.form_half[form, j] if joint >= 0 else 0.0
-        power[j, 0] = 1.0
-        for e in range(1, power.shape[1]):
-            power[j, e] = power[j, e - 1] * u
-    length = s0 = s1 = s2 = s3 = 0.0
-    for i in range(t.form_start[form], t.form_start[form + 1]):
-        e, c = t.term_power[i], t.term_value[i]
-        a, b, g, d = power[0, e[0]], power[1, e[1]], power[2, e[2]], power[3, e[3]]
-        length += c * a * b * g * d
-        s0 += c * e[0] * power[0, max(e[0] - 1, 0)] * b * g * d
-        s1 += c * e[1] * power[1, max(e[1] - 1, 0)] * a * g * d
-        s2 += c * e[2] * power[2, max(e[2] - 1, 0)] * a * b * d
-        s3 += c * e[3] * power[3, max(e[3] - 1, 0)] * a * b * g
-    slope = s0, s1, s2, s3
-    for j in range(4):
-        if t.form_joint[form, j] >= 0:
-            k.arm[m, t.form_joint[form, j]] = -slope[j] / t.form_half[form, j]
-    return length
-
-
 WINDING = True
-"""Whether paths may wind, or be polynomials; `variant` leaves out what is for those."""
+"""Whether paths may wind; `variant` leaves out what is for those."""
 
 
 @inlined
@@ -387,13 +358,6 @@ def paths(t, k, q, v):
             for i in range(n):
                 arm[i] = 0.0
             first = t.path_start[m]
-            if WINDING and t.form[m] >= 0:
-                k.length[m] = polynomial(t, k, q, m, t.form[m])
-                rate = 0.0
-                for i in range(n):
-                    rate -= arm[i] * v[i]
-                k.rate[m] = rate
-                continue
             if WINDING and t.winds[m]:
                 length = winding(t, k, q, m)
                 first = t.path_start[m + 1] - 1

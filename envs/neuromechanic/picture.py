@@ -98,7 +98,7 @@ def _courses(animal: Neuromechanic, k: dict[str, NDArray[Any]], reach: float) ->
     arrays, courses = animal.model.arrays, []
     sticks = dict(_sticks(animal, k))
     for m, fit in enumerate(arrays["fit"]):
-        if fit < 0 and arrays["form"][m] < 0:
+        if fit < 0:
             points = []
             for j in range(arrays["path_start"][m], arrays["path_start"][m + 1]):
                 body, at = arrays["point_body"][j], arrays["point_at"][j]

@@ -23,7 +23,7 @@ LARGEST_FILE = 1 << 20
 LIMITS = dict.fromkeys(("muscle", "neuron", "cylinder", "motor", "inputs"), 1024)
 LIMITS |= {"curve": 256, "pieces of curves": 8192, "wraps": 2048}
 LIMITS |= {"body": 128, "spline": 256, "pin": 256, "contact": 64, "wrench": 256}
-LIMITS |= {"synapses": 2048, "points of paths": 8192, "times of splines": 2048, "terms of lengths": 16384}
+LIMITS |= {"synapses": 2048, "points of paths": 8192, "times of splines": 2048}
 """How many tables of a kind a model may have, and how many entries they may have together."""
 
 LARGEST = 1e9
