@@ -1,6 +1,7 @@
 """One battery over every id."""
 
 import copy
+import itertools
 import pickle
 import re
 
@@ -12,7 +13,7 @@ from ids import ALL, IDS
 
 from gymnosoma.agents.policies.evaluation import evaluate
 from gymnosoma.agents.policies.lookup import find_policy
-from gymnosoma.agents.policies.registry import references_of
+from gymnosoma.agents.policies.registry import references_of, task_of
 from gymnosoma.envs.core.env.documentation import HEADINGS
 from gymnosoma.envs.core.env.task import task_arguments
 
@@ -199,10 +200,10 @@ def test_parameters_can_be_drawn_and_set(env_id):
     assert np.array_equal(envs.batch.rows[name], drawn)
 
 
-def soak(env_id, steps, seed):
+def soak(env_id, steps, seed, **arguments):
     """Step many animals with random and bang-bang actions; count steps, collect failures."""
     count = 100
-    envs = gymnasium.make_vec(env_id, num_envs=count)
+    envs = gymnasium.make_vec(env_id, num_envs=count, **arguments)
     rng = np.random.default_rng(seed)
     observations, _ = envs.reset(seed=seed)
     reasons = set()
@@ -230,6 +231,15 @@ def soak(env_id, steps, seed):
 )
 def test_random_and_bang_bang_actions(env_id, steps, seed):
     assert all(isinstance(reason, str) and reason for reason in soak(env_id, steps, seed))
+
+
+@pytest.mark.slow
+def test_all_action_modes_and_solvers(env_id):
+    task = task_of(env_id)
+    solvers = {name: values for name, values in task.animal.solvers.items() if name in task_arguments(type(task))}
+    names, values = zip(*{"actions": task.action_modes, **solvers}.items(), strict=True)
+    for each in itertools.product(*values):
+        soak(env_id, 20_000, 3, **dict(zip(names, each, strict=True)))
 
 
 def test_a_state_that_is_not_finite_ends_the_episode(env_id):

@@ -1,1 +1,1 @@
-"""What maintainers run: speed against peers, soaks, publishing of results, making of tables. Not in the wheel."""
+"""What maintainers run: speed against peers, publishing of results, making of tables. Not in the wheel."""

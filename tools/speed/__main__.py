@@ -7,11 +7,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import tyro
-from rich.console import Console
-from rich.table import Table
 from tqdm import tqdm
 
 from gymnosoma.agents.policies.fingerprints import of_id
@@ -51,7 +49,6 @@ def speed(
     part: tuple[Part, ...] = ("kernels", "simulate", "environments"),
     animal: tuple[Animal, ...] = get_args(Animal),
     repeats: int = 5,
-    save: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None,
     write: bool = False,
 ) -> None:
     """Measure the speed on one core, with installed peers (ElegansBot, scipy, MuJoCo).
@@ -61,35 +58,22 @@ def speed(
             Swimmer-v5, CPU time of the first use.
         animal: Which animals.
         repeats: Number of runs of each, in turn; medians are shown.
-        save: Also write the values to this file (.json).
         write: Also write docs/speed.json, and the tables of guide and README.
     """
     figures: dict[str, list[dict[str, Any]]] = {}
     for title, function in tqdm([PARTS[name] for name in part], leave=False):
         rows = function(animal, repeats)
-        show(rows, title)
         figures[title] = [asdict(row) for row in rows]
     labels = [row["what"].partition(",")[0] for rows in figures.values() for row in rows]
     ids = {name: of_id(f"gymnosoma/{name}", {}) for names in IDS.values() for name in names if name in labels}
     measured = {"machine": machine(), "ids": ids, "figures": figures}
-    for path in (save, MEASURED if write else None):
-        if path is not None:
-            path.write_text(json.dumps(measured, indent=2) + "\n", "utf-8")
+    print(tables(measured))
     if write:
+        MEASURED.write_text(json.dumps(measured, indent=2) + "\n", "utf-8")
         for page, text in ((GUIDE, tables(measured)), (README, ratios(measured))):
             old = page.read_text("utf-8")
             before, after = old.partition("<!-- speed -->\n")[0], old.partition("<!-- /speed -->")[2]
             page.write_text(f"{before}<!-- speed -->\n{text}<!-- /speed -->{after}", "utf-8")
-
-
-def show(rows: Sequence[Row], title: str) -> None:
-    """Print rows as a table."""
-    table = Table(title=title)
-    for column in ("what", "median", "unit", "ratio", "note"):
-        table.add_column(column, justify="right" if column in ("median", "ratio") else "left")
-    for row in rows:
-        table.add_row(row.what, _digits(row.value), row.unit, _digits(row.ratio), row.note)
-    Console(width=120).print(table)
 
 
 def _digits(value: float | None) -> str:
