@@ -244,9 +244,6 @@ def _stand(canvas: Canvas, task: StandTask, trail: Trail, ghost: Trail | None) -
     centre = (float(row["q"][0, 0]), 0.5 * tall - 0.28)
     view = canvas.view(area, np.array([centre]), tall, height=tall)
     _platform(view, task, row)
-    _slips(view, rows)
-    felt = rows[np.argmin(np.abs(rows["time"] - (row["time"][0] - _lateness(task, row))))][None]
-    _person(view, felt["q"][0], felt=True)
     if ghost is not None:
         _person(view, ghost.rows[-1]["q"], ghost=True)
     _person(view, row["q"][0])
@@ -269,11 +266,6 @@ def _stand(canvas: Canvas, task: StandTask, trail: Trail, ghost: Trail | None) -
     _knowledge(canvas, task, rows)
 
 
-def _lateness(task: StandTask, row: NDArray[Any]) -> float:
-    """Delay of the senses, s."""
-    return float(task.animal.model.delays.max() * row["delay"][0]) + task.animal.dt
-
-
 def _platform(view: Panel, task: StandTask, row: NDArray[Any]) -> None:
     """Draw the room, past which the platform moves, and the platform with marks of its own."""
     moved = float(task.animal.platform(row)[0, 0])
@@ -294,16 +286,8 @@ def _platform(view: Panel, task: StandTask, row: NDArray[Any]) -> None:
         view.label("platform", (start[0] + 0.5 * speed, -0.17), c.MUTED, 11, (0.5, 0.0), (0, 7))
 
 
-def _slips(view: Panel, rows: NDArray[Any]) -> None:
-    """Mark where feet have slipped on the platform."""
-    places, slipping = feet(rows["q"])[:, :, 0], rows["mode"] >= SLIP
-    for side, colour in ((0, c.FORE), (1, c.AFT)):
-        for i in np.flatnonzero(slipping[1:, side]):
-            view.polyline([(places[i, side], -0.012), (places[i + 1, side], -0.012)], colour, 5.0)
-
-
-def _person(view: Panel, q: NDArray[np.float64], ghost: bool = False, felt: bool = False) -> None:
-    """Draw the figure in a posture (5,): solid, translucent, or as thin as what is only felt."""
+def _person(view: Panel, q: NDArray[np.float64], ghost: bool = False) -> None:
+    """Draw the figure in a posture (5,), solid or translucent."""
     across = np.array([np.cos(q[2]), np.sin(q[2])])
     up = np.array([-across[1], across[0]])
     middle, half = q[:2], 0.5 * HIPS
@@ -315,11 +299,6 @@ def _person(view: Panel, q: NDArray[np.float64], ghost: bool = False, felt: bool
     ]
     head = middle + NECK * up
     legs = [np.array([hip, foot]) for hip, foot in zip(trunk[:2], feet(q[None])[0], strict=True)]
-    if felt:
-        for line in (*legs, np.array([*trunk, trunk[0]])):
-            view.polyline(line, c.COLD, 1.25)
-        view.ring(head, HEAD, c.COLD, 1.25)
-        return
     fill: c.Colour = (*GHOST, 80) if ghost else BONE
     thick = 0.085 / view.point
     for leg in legs:
@@ -342,7 +321,8 @@ def _knowledge(canvas: Canvas, task: StandTask, rows: NDArray[Any]) -> None:
     width, top, gap = canvas.width - left - 24.0, 64.0, 8.0
     height = (canvas.height - top - 20.0 - 3 * gap) / 4
     canvas.label("true", (left, 44.0), c.INK, 12)
-    canvas.label(f"known, {1e3 * _lateness(task, rows[-1:]):.0f} ms late", (left + 44.0, 44.0), c.COLD, 12)
+    late = 1e3 * (float(task.animal.model.delays.max() * rows["delay"][-1]) + task.animal.dt)
+    canvas.label(f"known, {late:.0f} ms late", (left + 44.0, 44.0), c.COLD, 12)
     angles = (("torso", rows["q"][:, 2], 0), ("left hip", rows["q"][:, 3], 2), ("right hip", rows["q"][:, 4], 4))
     for k, (name, angle, neuron) in enumerate(angles):
         area = (left, top + k * (height + gap), width, height)
