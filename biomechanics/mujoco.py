@@ -52,13 +52,8 @@ class _Importer:
         """Name of an object by which our keys call it, no dots in it and used only once among its kind."""
         if (int(kind), i) not in self.names:
             label = self.find(kind, i) or f"{what}{i}"
-            own = "".join(c if c.isalnum() or c in "_-" else "_" for c in label)
-            others = {name for (other, _), name in self.names.items() if other == int(kind)} | {"ground"}
-            while own in others:
-                own += "_"
-            if own != label:
-                self.report.renamed.append(f"{label} is {own}")
-            self.names[int(kind), i] = own
+            others = [name for (other, _), name in self.names.items() if other == int(kind)]
+            self.names[int(kind), i] = self.report.rename(label, others)
         return self.names[int(kind), i]
 
     def joint_name(self, j: int) -> str:

@@ -211,15 +211,9 @@ class Importer:
 
     def name(self, label: str) -> str:
         """Name that keys allow, not yet used by another."""
-        if label in self.names:
-            return self.names[label]
-        name = re.sub(r"[^\w-]", "_", label)
-        while name in self.names.values() or name == "ground":
-            name += "_"
-        if name != label:
-            self.report.renamed.append(f"{label} is {name}")
-        self.names[label] = name
-        return name
+        if label not in self.names:
+            self.names[label] = self.report.rename(label, self.names.values())
+        return self.names[label]
 
     def skeleton(self) -> None:
         """Make bodies, as far as nothing is refused."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +25,15 @@ class Report:
     renamed: list[str] = field(default_factory=list)
     ignored: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
+
+    def rename(self, label: str, others: Iterable[str]) -> str:
+        """Name by which our keys call a part, no dots in it and unlike ``others``."""
+        name, used = re.sub(r"[^\w-]", "_", label), {"ground", *others}
+        while name in used:
+            name += "_"
+        if name != label:
+            self.renamed.append(f"{label} is {name}")
+        return name
 
     def __str__(self) -> str:
         """All of it, a line for each entry."""

@@ -41,15 +41,10 @@ def _is_list(value: Any, *sizes: int) -> bool:
     return isinstance(value, list | tuple) and (not sizes or len(value) in sizes)
 
 
-def numbers(least: int) -> Form:
-    """A list of at least so many numbers."""
-
-    def check(value: Any, path: str, names: Names) -> list[float]:
-        numeric = _is_list(value) and len(value) >= least and all(map(is_number, value))
-        expect(numeric, path, f"be a list of at least {least} numbers", value)
-        return list(map(float, value))
-
-    return Form("list of numbers", check)
+def _numbers(value: Any, path: str, names: Names) -> list[float]:
+    numeric = _is_list(value) and len(value) > 1 and all(map(is_number, value))
+    expect(numeric, path, "be a list of at least 2 numbers", value)
+    return list(map(float, value))
 
 
 def _direction(value: Any, path: str, names: Names) -> NDArray[np.float64]:
@@ -191,7 +186,7 @@ POSITIVE = number(SMALLEST)._replace(says="number above 0")
 SIGNAL = Form("signal", lambda value, path, names: names.signal(value, path))
 JOINT = Form("name of a joint", lambda value, path, names: names.joint(value, path))
 POINT = Form('`[body or "ground", x, y, z]`', lambda value, path, names: names.point(value, path))
-NUMBERS, DIRECTIONS = numbers(2), Form("list of directions", _directions)
+NUMBERS, DIRECTIONS = Form("list of numbers", _numbers), Form("list of directions", _directions)
 _CONDITIONAL = (
     Key("point", POINT, REQUIRED, "m", ""),
     Key("joint", JOINT, REQUIRED, "", ""),
