@@ -56,7 +56,6 @@ def test_what_one_process_compiled_the_next_one_finds():
         "import numba\n"
         "from numba.core.event import install_recorder\n"
         "from gymnosoma.envs import CATALOGUE\n"
-        "from gymnosoma.envs.neuromechanic import COM, Neuromechanic\n"
         "with install_recorder('numba:compile') as compiled:\n"
         "    numba.njit(lambda: 1)()\n"
         "    own = len(compiled.buffer)\n"
@@ -64,10 +63,6 @@ def test_what_one_process_compiled_the_next_one_finds():
         "        env = gymnasium.make(f'gymnosoma:gymnosoma/{entry.name}')\n"
         "        env.reset(seed=0)\n"
         "        env.step(env.action_space.sample())\n"
-        "    joint = {'type': 'revolute', 'axis': [0, 0, 1]}\n"
-        "    inertial = {'mass': 1, 'centre': [1, 0, 0], 'inertia': [1, 1, 1]}\n"
-        "    model = {'schema': 1, 'body': {'limb': {'joint': joint, 'inertial': inertial}}}\n"
-        "    Neuromechanic(model, modules={'com': COM}).rows(1)\n"
         "print(own, len(compiled.buffer))\n"
     )
 

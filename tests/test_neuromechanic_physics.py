@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gymnosoma.envs import simulate
-from gymnosoma.envs.neuromechanic import COM, Neuromechanic
+from gymnosoma.envs.neuromechanic import Module, Neuromechanic
 from gymnosoma.envs.neuromechanic import muscles as hill
 from gymnosoma.envs.neuromechanic.hindlimb import asset
 
@@ -462,7 +462,13 @@ def test_a_delay_is_a_delay(scheme):
 
 
 def test_a_control_module_integrates_momentum():
-    """A free body in the plane: the integral of linear momentum is mass times way."""
+    """A free body in the plane: the integral of linear momentum is mass times way; Eq. 11."""
+
+    def integrate(time, q, v, n, momentum, inputs, heard, dn, out):
+        for i in range(6):
+            dn[i] = momentum[i]
+            out[i] = n[i]
+
     slide = {"type": "prismatic", "at": [0, 0, 0]}
     model = {
         "schema": 1,
@@ -478,7 +484,7 @@ def test_a_control_module_integrates_momentum():
         },
         "neuron": {"way": {"synapse": [{"from": "module.com.3"}]}},
     }
-    animal = Neuromechanic(model, scheme="rk4", modules={"com": COM})
+    animal = Neuromechanic(model, scheme="rk4", modules={"com": Module(6, 6, integrate)})
     run = simulate(animal, np.zeros(0), 0.5, every=0.1, start={"v": [1.0, 2.0, 3.0]})
     way = 2.0 * (run["centre"] - run["centre"][0])
     assert np.abs(run["module_state"][:, 3:] - way).max() < 1e-10

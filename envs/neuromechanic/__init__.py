@@ -6,15 +6,11 @@ from .curves import cubics
 from .equilibrium import equilibrate, refuse_contacts
 from .keys import MUJOCO_CURVES, THELEN_CURVES
 from .model import Model, load
-from .modules import Module, centre_of_mass
+from .modules import Module
 from .muscles import COMPLIANT_TENDON, RIGID_TENDON
 from .reader import LARGEST
 
-COM = Module(6, 12, centre_of_mass)
-"""Control module of the centre of mass; its outputs are its integrals of momentum, then the momentum."""
-
 __all__ = [
-    "COM",
     "COMPLIANT_TENDON",
     "LARGEST",
     "MUJOCO_CURVES",

@@ -52,14 +52,6 @@ def growth(A: Vector) -> Vector:
     return np.linalg.eigvals(A).real.max(-1)
 
 
-def stable(A: Vector, margin: float = 1e-6) -> NDArray[np.bool_]:
-    """Whether all eigenvalues of ``A`` (..., N, N) 1/s have real parts below ``-margin``: Lyapunov's first method.
-
-    A model whose pins have no rate has pairs of zero eigenvalues, one for each pin; give them one.
-    """
-    return growth(A) < -margin
-
-
 @dataclass(frozen=True)
 class Shortcut:
     """State matrices of all activation patterns, A = A_0 + sum e_m A_m over joint positions and velocities; Eq. 23.

@@ -71,7 +71,6 @@ def stretch_reflex(
 def hindlimb(
     stiffness: float | None = None,
     posture: NDArray[np.float64] = POSTURE,
-    gimballed: bool = True,
     viscosity: float | None = None,
     params: Mapping[str, Any] | str | Path | None = None,
 ) -> dict[str, Any]:
@@ -80,7 +79,6 @@ def hindlimb(
     Args:
         stiffness: Short-range stiffness of all muscles, in maximal forces per optimal length; the asset's otherwise.
         posture ((7,) float, rad): In which the limb starts and the muscles have their reference length.
-        gimballed: Pin the paw where it is in this posture, free to turn: four of seven degrees of freedom are left.
         viscosity: Of all muscles, in maximal forces times seconds per optimal length; the asset's otherwise.
         params (mapping or path of a TOML file): Values of the asset that are to be others, see `model.changed`.
             Reference lengths and the paw's place follow from them, unless they are given themselves.
@@ -97,8 +95,8 @@ def hindlimb(
     k = animal.mechanics(animal.rows(1))
     for muscle, length in zip(model["muscle"].values(), k["length"], strict=True):
         muscle["model"]["reference_length"] = float(length)
-    if gimballed:
-        paw, at = model["wrench"]["paw"]["body"], model["wrench"]["paw"]["at"]
-        place = k["origin"][-1] + k["turn"][-1] @ at
-        model["pin"] = {"paw": {"point": [paw, *at], "to": ["ground", *place.tolist()], "rate": 200.0}}
+    # The paw is pinned where it is, free to turn: four of seven degrees of freedom are left.
+    paw, at = model["wrench"]["paw"]["body"], model["wrench"]["paw"]["at"]
+    place = k["origin"][-1] + k["turn"][-1] @ at
+    model["pin"] = {"paw": {"point": [paw, *at], "to": ["ground", *place.tolist()], "rate": 200.0}}
     return changed(model, params)

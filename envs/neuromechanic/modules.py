@@ -1,10 +1,10 @@
-"""Control modules: what they are, several as one, and those that come with the package."""
+"""Control modules: what they are, and several as one."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ..core.kernels.jit import kernel, uncached
+from ..core.kernels.jit import uncached
 
 
 class Module(NamedTuple):
@@ -59,16 +59,3 @@ def chain(modules: tuple[Module, ...]) -> Any:
         rest(time, q, v, n[states:], momentum, inputs, heard[reads:], dn[states:], out[outputs:])
 
     return both
-
-
-@kernel
-def centre_of_mass(time, q, v, n, momentum, inputs, heard, dn, out):
-    """Integrate the momentum of the animal, Bunderson et al. (2012), Eq. 11.
-
-    The states are the integrals of angular momentum about the centre of mass (kg m^2) and of linear momentum (kg m);
-    the outputs are these integrals, then the momentum (kg m^2/s, kg m/s). See `Module` for the arguments.
-    """
-    for i in range(6):
-        dn[i] = momentum[i]
-        out[i] = n[i]
-        out[6 + i] = momentum[i]

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from gymnosoma.envs.neuromechanic import Neuromechanic
-from gymnosoma.envs.neuromechanic.analysis import Shortcut, growth, linearise, sample_patterns, shortcut, stable
+from gymnosoma.envs.neuromechanic.analysis import Shortcut, growth, linearise, sample_patterns, shortcut
 from gymnosoma.envs.neuromechanic.equilibrium import equilibrate, posture
 from gymnosoma.envs.neuromechanic.hindlimb import PAW_FORCE, POSTURE, hindlimb
 
@@ -61,7 +61,7 @@ def _patterns(force: float, seed: int, count: int = PATTERNS) -> Array:
 
 
 def _share(matrices: Array) -> float:
-    return float(stable(matrices).mean())
+    return float((growth(matrices) < -1e-6).mean())
 
 
 def _readings() -> dict[str, float]:
@@ -86,7 +86,7 @@ def _readings() -> dict[str, float]:
     shares["at optimal length"] = share(long)
 
     shares["paw with any force"] = share(model, None)
-    free = Neuromechanic(hindlimb(3.0, gimballed=False))
+    free = Neuromechanic({key: table for key, table in hindlimb(3.0).items() if key != "pin"})
     pushed = np.array([[*PAW_FORCE, 0.0, 0.0, 0.0]])
     patterns = sample_patterns(free, POSTURE, count, wrench=pushed, seed=1)
     shares["paw not held"] = _share(shortcut(free, {"q": POSTURE, "wrench": pushed}).matrix(patterns))
