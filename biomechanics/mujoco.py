@@ -121,11 +121,8 @@ class _Importer:
         m, (leader, f) = self.m, self.leads[j]
         dof, own = m.jnt_dofadr[j], self.joint_name(j)
         if leader != j:
-            for key in ("damping", "armature"):
-                if getattr(m, f"dof_{key}")[dof] > 0.0:
-                    self.report.ignored.append(f"{key} of joint {own}, which follows")
-            if m.jnt_stiffness[j] > 0.0:
-                self.report.ignored.append(f"spring of joint {own}, which follows")
+            if max(m.dof_damping[dof], m.dof_armature[dof], m.jnt_stiffness[j]) > 0.0:
+                self.report.ignored.append(f"damping, armature and spring of joint {own}, which follows")
             if leader < 0:
                 return {"fixed": float(f(0.0))}
             entry: dict[str, Any] = {"follows": self.joint_name(leader)}

@@ -96,17 +96,9 @@ class Neuromechanic(Animal):
         "muscle_force": Signal("(m,)", "N", "of the tendons, along the paths", "force"),
         "neurons": Signal("(k,)", "", "outputs", "neuron"),
         "contact_mode": Signal("(c,)", "", "0 apart, 1 sticks, 2 slips, 3 slips against the tangent", "mode"),
-        "module_state": Signal(
-            "(s,)",
-            "",
-            "of control modules",
-            lambda self, rows: rows["n"][:, : (self.model.counts["states"] - self.model.counts["leaky"])],
-        ),
+        "module_state": Signal("(s,)", "", "of control modules", lambda self, rows: rows["n"][:, : self._controlled]),
         "neuron_state": Signal(
-            "(l,)",
-            "",
-            "of leaky neurons: what is shaped",
-            lambda self, rows: rows["n"][:, (self.model.counts["states"] - self.model.counts["leaky"]) :],
+            "(l,)", "", "of leaky neurons: what is shaped", lambda self, rows: rows["n"][:, self._controlled :]
         ),
         "muscle_length": Signal("(m,)", "m", "of the paths", lambda self, rows: self._each(rows, "length")),
         "muscle_power": Signal(
@@ -199,6 +191,7 @@ class Neuromechanic(Animal):
             self.parameters["delay"] = replace(PHYSICAL["delay"], low=float(f"{self.dt / delays.min():.6g}"))
         self.state, self._kernel_state = records["row"], records["state"]
         self.drive_size = len(self.model.inputs)
+        self._controlled = counts["states"] - counts["leaky"]
         self._work = aligned(threads, records["work"])
         self._taken = aligned(1, np.dtype(np.int64))
         fields: Mapping[str, Any] = self.state.fields or {}

@@ -277,13 +277,6 @@ def _platform(view: Panel, task: StandTask, row: NDArray[Any]) -> None:
     view.polyline(slab[2:], EDGE, 1.5)
     for k in np.arange(np.ceil(low[0] / 0.25), np.floor(high[0] / 0.25) + 1):
         view.polyline([(0.25 * k, 0.0), (0.25 * k - 0.04, -0.1)], EDGE, 1.0)
-    onset, lasts, _ = row["pulse"][0]
-    share = min(max((row["time"][0] - onset) / lasts, 0.0), 1.0)
-    speed = 0.5 * (1.0 - np.cos(np.pi * share)) * float(task.info(row, np.zeros(1, task.memory))["push"][0])
-    start = (0.5 * (low[0] + high[0]) - 0.5 * speed, -0.17)
-    view.arrow(start, (speed, 0.0), c.INK, 2.5)
-    if share > 0.0:
-        view.label("platform", (start[0] + 0.5 * speed, -0.17), c.MUTED, 11, (0.5, 0.0), (0, 7))
 
 
 def _person(view: Panel, q: NDArray[np.float64], ghost: bool = False) -> None:

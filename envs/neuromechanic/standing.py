@@ -82,7 +82,6 @@ def standing(
     choice("feet", feet, ("free", "pinned"))
     choice("drive", drive, ("gains", "torque"))
     number("stance", stance, minimum=0.5, maximum=2.0)
-    number("delay", delay, minimum=0)
     if largest_torque is not None:
         number("largest_torque", largest_torque, above=0)
     model = asset("standing")

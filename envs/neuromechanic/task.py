@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.arguments import number, shown
+from ..core.arguments import number
 from ..core.env.spec import Ending, Field, Hidden
 from ..core.env.task import EpisodeStart, Rows, Task, measures
 from ..core.model.animal import time_step
@@ -106,8 +106,6 @@ class StandTask(NeuromechanicTask):
     ) -> None:
         super().__init__(**common)
         dt = number("dt", time_step(dt, 1e-3), maximum=0.5 * self.longest_delay)
-        if abs(self.longest_delay / dt - round(self.longest_delay / dt)) > 1e-6:
-            raise ValueError(f"dt must divide the delay of {self.longest_delay:g} s, got {shown(dt)}")
         self.animal = Neuromechanic(changed(self.figure(dt), params), dt, scheme, contacts=contacts)
 
     @abstractmethod
