@@ -238,7 +238,7 @@ def shown(value: Any) -> str:
 def live() -> None:
     """Write the animals that run in a browser, and a page of the site for each."""
     build.write(HERE / "static" / "live")
-    for name in build.shown():
+    for name in build.ANIMALS:
         heading, text = build.PAGES[name]
         inside = (film(LIVE_FILMS[name], "", "../") or still(LIVE_FILMS[name].rpartition("-")[0], "../")).strip()
         page = f"```{{raw}} html\n{build.embedded(name, '../_static/live/', inside)}```\n"
@@ -252,7 +252,6 @@ LIVE_FILMS = {
     "whisker": "WhiskerRegulate-v0-baseline",
     "figure": "StandPulse-v0-baseline",
     "limb": "HindlimbHold-v0-baseline",
-    "swim": "WormSwim-v0-trained",
 }
 """What is shown where an animal cannot run."""
 

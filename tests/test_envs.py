@@ -239,7 +239,7 @@ def test_all_action_modes_and_solvers(env_id):
     solvers = {name: values for name, values in task.animal.solvers.items() if name in task_arguments(type(task))}
     names, values = zip(*{"actions": task.action_modes, **solvers}.items(), strict=True)
     for each in itertools.product(*values):
-        soak(env_id, 20_000, 3, **dict(zip(names, each, strict=True)))
+        soak(env_id, 1_000, 3, **dict(zip(names, each, strict=True)))
 
 
 def test_a_state_that_is_not_finite_ends_the_episode(env_id):

@@ -2,21 +2,15 @@
 
 import base64
 
-import gymnasium
 import live_browser
 import numpy as np
 import pytest
 
-from gymnosoma.agents.policies.card import read_card
-from gymnosoma.agents.policies.lookup import find_policy, shipped
 from gymnosoma.envs.worm import SineKymogram, WormParams
 from tools.live import build, modules
-from tools.live.policy import ID
 from tools.live.wasm import LARGEST, compile_module
 
-ANIMALS = [
-    name if name == "worm" else pytest.param(name, marks=pytest.mark.full) for name in modules.ANIMALS if name != "swim"
-]
+ANIMALS = [name if name == "worm" else pytest.param(name, marks=pytest.mark.full) for name in modules.ANIMALS]
 
 
 @pytest.fixture(scope="module")
@@ -150,34 +144,6 @@ return [state, [...drive], forces(), friction(0.3), body(), show.values];
     medium = WormParams.in_medium(0.3)
     np.testing.assert_allclose(friction, [medium.friction_perpendicular, medium.friction_parallel], rtol=1e-12)
     np.testing.assert_allclose(body, live.animal.points(rows)[0], rtol=0, atol=1e-15)
-
-
-@pytest.mark.full
-def test_the_policy_senses_and_answers_as_in_python(browser, site):
-    if problem := build.policy_problem():
-        pytest.skip(f"the page has no trained swimmer: {problem}")
-    live_browser.visit(browser, site("swim"))
-    env = gymnasium.make_vec(ID, 8, **read_card(shipped(ID))["env"])
-    agent = find_policy(ID, "trained").make(env, 0)
-    states, seen, answers = [], [], []
-    observations, _ = env.reset(seed=3)
-    first, rng = np.ones(8, bool), np.random.default_rng(0)
-    for _ in range(125):
-        actions = agent.act(observations, first)
-        batch = env.unwrapped.batch
-        for row, memory in zip(batch.rows, batch.memory, strict=True):
-            given = {name: row[name] for name in ("rod_angle", "rod_rate", "centre_velocity")}
-            given |= {name: memory[name] for name in ("action", "goal")}
-            states.append({name: value.tolist() for name, value in given.items()})
-        seen.extend(observations)
-        answers.extend(actions)
-        noise = rng.uniform(-0.3, 0.3, actions.shape)  # so that not all observations are those of the swimmer
-        observations, _, first, truncated, _ = env.step(np.clip(actions + noise, -1, 1).astype(np.float32))
-        first |= truncated
-    found = show(browser, "return arguments[0].map(show.scene.tools.answer);", states)
-    assert len(found) == 1000
-    np.testing.assert_allclose([one for one, _ in found], np.array(seen), rtol=1e-6, atol=1e-6)
-    np.testing.assert_allclose([one for _, one in found], np.array(answers), rtol=0, atol=1e-5)
 
 
 def test_sliders_move_parameters_and_a_link_keeps_them(browser, site):

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import tyro
 
-from .build import policy_problem, shown, write
+from .build import write
+from .modules import ANIMALS
 
 
 def live(folder: Path = Path("live"), animal: tuple[str, ...] = ()) -> None:
@@ -14,13 +15,11 @@ def live(folder: Path = Path("live"), animal: tuple[str, ...] = ()) -> None:
 
     Args:
         folder: Where scripts and pages are written.
-        animal: Names of animals; all that have a picture by default.
+        animal: Names of animals; all by default.
     """
-    if unknown := {*animal} - {*shown()}:
-        raise SystemExit(f"error: animal must be one of {', '.join(shown())}, got {', '.join(unknown)}")
-    if (problem := policy_problem()) is not None:
-        print(f"without the trained swimmer: {problem}")
-    for name, size in write(folder, animal or None).items():
+    if unknown := {*animal} - {*ANIMALS}:
+        raise SystemExit(f"error: animal must be one of {', '.join(ANIMALS)}, got {', '.join(unknown)}")
+    for name, size in write(folder, animal or ANIMALS).items():
         print(f"{folder / name}: {size / 1000:.0f} kB")
 
 

@@ -8,14 +8,11 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-import gymnasium
-
 import gymnosoma
 from gymnosoma.envs.core.draw import canvas
 from gymnosoma.envs.core.files import replacing
 
 from .modules import ANIMALS
-from .policy import trained
 from .wasm import LARGEST
 
 SHARED = ("engine.js", "canvas.js", "show.js")
@@ -51,10 +48,6 @@ PAGES = {
         "The cat's hindlimb, alive",
         "Thirty-one muscles of Bunderson et al. (2012) hold a posture; drag the ankle, or push it.",
     ),
-    "swim": (
-        "A trained swimmer, alive",
-        "A small neural network that was trained on WormSwim, beside the paper's wave in grey.",
-    ),
 }
 """Heading and text of each page."""
 
@@ -80,22 +73,6 @@ def sources() -> Path:
     return Path(gymnosoma.__file__).resolve().parents[1] / "docs" / "live"
 
 
-def shown() -> list[str]:
-    """Animals that have a picture, in the order of the pages."""
-    return [name for name in ANIMALS if name != "swim" or policy_problem() is None]
-
-
-def policy_problem() -> str | None:
-    """Why the trained swimmer is not among them, or None."""
-    try:
-        trained()
-    except (ValueError, ImportError) as error:
-        return str(error)
-    except (TypeError, KeyError, AttributeError, gymnasium.error.Error) as error:  # of a task or card of another make
-        return f"{type(error).__name__}: {error}"
-    return None
-
-
 def _written(path: Path, text: str) -> None:
     if not path.is_file() or path.read_text("utf-8") != text:
         with replacing(path) as file:
@@ -113,8 +90,7 @@ def animal_script(name: str) -> str:
     if len(module) > LARGEST:
         raise ValueError(f"the module {name} must have at most {LARGEST} bytes, got {len(module)}")
     about = live.table() | {"wasm": base64.b64encode(module).decode()}
-    scripts = ("worm", "swim") if name == "swim" else (name,)  # the swimmer is drawn as a worm
-    scene = "\n".join((sources() / f"{each}.js").read_text("utf-8") for each in scripts)
+    scene = (sources() / f"{name}.js").read_text("utf-8")
     return f'gymnosoma.add("{name}", {json.dumps(about, separators=(",", ":"))});\n{scene}'
 
 
@@ -128,18 +104,17 @@ def _page(title: str, text: str, body: str) -> str:
     return PAGE.format(title=title, text=re.sub(r"\*(.+?)\*", r"<em>\1</em>", text).replace("&", "&amp;"), body=body)
 
 
-def write(folder: Path, names: Iterable[str] | None = None) -> dict[str, int]:
+def write(folder: Path, names: Iterable[str] = tuple(ANIMALS)) -> dict[str, int]:
     """Write scripts, style and pages into a folder.
 
     Args:
         folder: It is made where there is none.
-        names: Animals; all that have a picture by default.
+        names: Animals; all by default.
 
     Returns:
         dict: Bytes of each file that was written or is there already.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    names = list(shown() if names is None else names)
     colours = {name.lower(): getattr(canvas, name) for name in COLOURS}
     parts = [(sources() / name).read_text("utf-8") for name in SHARED]
     parts.insert(1, f"gymnosoma.colours = {json.dumps(colours)};\n")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numba
@@ -44,7 +44,6 @@ from gymnosoma.envs.worm import body as worm_body
 from gymnosoma.envs.worm.kymogram import FRAME_RATE, RECORDED, load_kymogram
 from gymnosoma.envs.worm.params import friction, table
 
-from .policy import trained
 from .wasm import compile_module
 
 LINE = 64
@@ -187,16 +186,9 @@ def _work(animal: Any) -> NDArray[Any]:
     return aligned(1, in_lanes(animal._stepper._records[1], 1))
 
 
-def swim() -> Live:
-    """The worm with the network that was trained to swim."""
-    animal, policy = trained()
-    live = worm(animal)
-    return replace(live, start={"heading": 0.0}, more={**live.more, "policy": policy})
-
-
-def worm(animal: Worm | None = None) -> Live:
+def worm() -> Live:
     """The worm, and the points of its body."""
-    animal = Worm() if animal is None else animal
+    animal = Worm()
     n = animal.params.n_rods
     kernels = {
         "advance": (worm_body.midpoint, ("state", "work", "steps", "dt", "profile")),
@@ -399,6 +391,5 @@ ANIMALS: dict[str, Callable[[], Live]] = {
     "whisker": whisker,
     "figure": figure,
     "limb": limb,
-    "swim": swim,
 }
 """What the page has, by the name of its file."""
