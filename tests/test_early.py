@@ -35,6 +35,8 @@ def idle(tmp_path, monkeypatch):
         (("simulate", "worm", "--save", "a.npz", "--duration", "1e9"), "duration must be less, or every more"),
         (("simulate", "worm", "--save", "a.npz", "--start", "heading=@/dev/zero"), "start heading: file '/dev/zero'"),
         (("play", SWIM), "a window needs a display"),
+        (("simulate", "worm"), "a window needs a display"),
+        (("render", SWIM), "a window needs a display"),
         (("render", SWIM, "--save", "a.png", "--seconds", "0"), "seconds must be"),
         (("render", SWIM, "--save", "a.png", "--option", "sigm=1"), "options: sigm is not known"),
         (("train", SWIM, "--env", "histry=4"), "env: argument .histry. is not known; did you mean history"),

@@ -92,13 +92,16 @@ def simulate(
         size: Of a frame, in pixels.
     """
     from gymnosoma.agents.support.files import TABLES, check_saved, result, write_table
-    from gymnosoma.films.reel import FORMATS, Replay, check_film, play
+    from gymnosoma.envs.core.draw.view import open_display
+    from gymnosoma.films.reel import FORMATS, INSTEAD, Replay, check_film, play
 
     width, height = read_size(size)
     files = check_saved("save", save, (".npz", *TABLES, *FORMATS))
     for path in files:
         if path.suffix in FORMATS:
             check_film("save", path)
+    if not files:
+        open_display(INSTEAD)
     body = make_animal(animal, read_params_of(settings.param), {"scheme": settings.scheme, "dt": settings.dt})
     controller = read_drive(body, settings.drive)
     hold = usual_hold(body, controller) if settings.hold is None else settings.hold

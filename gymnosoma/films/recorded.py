@@ -9,7 +9,6 @@ import numpy as np
 
 from gymnosoma.envs.core.draw import canvas as c
 from gymnosoma.envs.core.draw.canvas import Canvas
-from gymnosoma.envs.core.draw.view import open_display
 from gymnosoma.envs.worm.picture import body
 from gymnosoma.recordings import Midlines, RecordedRun
 
@@ -31,7 +30,6 @@ class RecordedFilm:
     """
 
     def __init__(self, run: RecordedRun, midlines: Midlines, width: int, height: int) -> None:
-        open_display("")
         self._first = round(float(run.time[0]) * midlines.rate)
         stride = round(1.0 / (midlines.rate * float(run.time[1] - run.time[0])))
         self._joints = run.refit_joints[::stride]

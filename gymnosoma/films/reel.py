@@ -21,12 +21,15 @@ from gymnosoma.agents.support.interruption import noted_signals
 from gymnosoma.agents.support.progress import progress_bar
 from gymnosoma.envs.core.arguments import number, whole
 from gymnosoma.envs.core.draw.canvas import Canvas
-from gymnosoma.envs.core.draw.view import Scene, View, Window
+from gymnosoma.envs.core.draw.view import Scene, View, Window, open_display
 from gymnosoma.envs.core.env.batch import FASTEST, LARGEST, SMALLEST
 from gymnosoma.envs.core.model.trajectory import Trajectory
 
 FORMATS = {".mp4": "imageio_ffmpeg", ".gif": "PIL", ".png": "pygame"}
 """Endings of film files and of stills, with the module that writes each."""
+
+INSTEAD = "without one save a film or a still by --save"
+"""What can be done where there is no display."""
 
 GIF_RATE = 25.0
 """Largest frame rate of a GIF, whose frames last whole hundredths of a second."""
@@ -231,7 +234,9 @@ def show_episode(
     Raises:
         ValueError: For an impossible argument, or if there is no display for the window.
     """
-    if save is not None:
+    if save is None:
+        open_display(INSTEAD)
+    else:
         check_film("save", save)
     if not references_of(env_id):
         policy = "random" if policy == "baseline" else policy
@@ -275,7 +280,7 @@ def play(film: Shown, title: str, path: Path | None = None, name: str = "save") 
 
 
 def _show(film: Shown, moments: Iterator[None], title: str) -> None:
-    window = Window(film.size, title, "without one save a film or a still by --save")
+    window = Window(film.size, title, INSTEAD)
     try:
         for _ in moments:
             window.show(film.draw(), film.fps)
