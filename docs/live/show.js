@@ -6,14 +6,10 @@ gymnosoma.Show = (function () {
   const BUSIEST = 5; // ms that a frame computes at most; where that does not do, the animal is slower than chosen
   const shows = {};
 
-  /** Register what an animal looks like and what may be changed; see worm.js for what a scene has.
-
-      `make` takes the animal and another one like it, for scenes with a ghost. */
+  /** Register what an animal looks like and what may be changed; see worm.js for what a scene has; `make` takes the animal. */
   function scene(name, make) {
     shows[name] = make;
   }
-
-  const make = (name, animal, ghost) => shows[name](animal, ghost);
 
   function create(tag, about = {}, ...children) {
     const element = document.createElement(tag);
@@ -52,12 +48,11 @@ gymnosoma.Show = (function () {
   }
 
   class Show {
-    constructor(place, name, animal, ghost) {
+    constructor(place, name, animal) {
       this.place = place;
       this.animal = animal;
       this.name = name;
-      this.scene = make(name, animal, ghost);
-      this.ghost = ghost;
+      this.scene = shows[name](animal);
       const wanted = (place.dataset.controls || "").split(" ").filter(Boolean);
       this.controls = this.scene.controls;
       this.shown = wanted.length ? this.controls.filter((each) => wanted.includes(each.name)) : this.controls;
@@ -148,7 +143,6 @@ gymnosoma.Show = (function () {
     /** Begin anew with the values that are set. */
     restart() {
       this.animal.reset();
-      this.ghost.reset();
       this.rest = 0;
       this.say("");
       this.scene.start(this.values);
@@ -272,9 +266,9 @@ gymnosoma.Show = (function () {
   async function begin() {
     for (const place of document.querySelectorAll("[data-gymnosoma]")) {
       try {
-        const name = place.dataset.gymnosoma, animal = await gymnosoma.load(name), ghost = await gymnosoma.load(name);
+        const name = place.dataset.gymnosoma, animal = await gymnosoma.load(name);
         if (!shows[name]) throw new Error(`There is no picture of "${name}" here.`);
-        new Show(place, name, animal, ghost);
+        new Show(place, name, animal);
       } catch (error) {
         place.append(create("p", { class: "gs-message", role: "status" }, error.message));
       }
@@ -285,5 +279,5 @@ gymnosoma.Show = (function () {
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", begin);
   else setTimeout(begin);
 
-  return Object.assign(Show, { scene, make, create, fromLink });
+  return Object.assign(Show, { scene, create, fromLink });
 })();

@@ -184,14 +184,13 @@ run.save("worm.npz")`;
   };
 
   /** The ellipse of an adult, with dorsal and ventral side and the two bulbs of the pharynx. */
-  function drawBody(canvas, view, joints, ghost = null) {
+  function drawBody(canvas, view, joints) {
     const middle = C.smooth(joints, 4), last = middle.length - 1;
     const radius = middle.map((_, i) => {
       const along = i / last;
       return colours.radius * length[0] * Math.sqrt(Math.max(0, 1 - (2 * along - 1) ** 2)) * Math.min(1, 0.15 + 0.85 * Math.sqrt(Math.max(0, 1 - along) / 0.3));
     });
     const [dorsal, ventral] = C.outline(middle, radius), whole = [...dorsal, ...[...ventral].reverse()];
-    if (ghost) return view.polygon(whole, [...ghost, 90], [...ghost, 150], 1);
     const wide = (colours.radius * length[0]) / view.point;
     view.polygon(whole, colours.flesh, colours.shade, 0.1 * wide);
     view.polygon([...middle, ...[...ventral].reverse()], C.mix(colours.flesh, colours.shade, 0.18));

@@ -257,15 +257,6 @@ class Swimming:
         tenth = len(self.joint) // 10
         return slope(self.phase[tenth : len(self.joint) - tenth])
 
-    def burst_proportion(self, name: str, threshold: float = 0.1) -> Array:
-        """Share (2, S) of the cycle in which the left and right cells of a type are active.
-
-        Active is above ``threshold`` of each cell's greatest output; silent cells have 0.
-        """
-        cells = self.cell(name)[self.whole]
-        top = cells.max(0)
-        return np.mean((cells > threshold * top) & (top > 0.0), 0)
-
     @property
     def wavelength(self) -> float:
         """Length of the neural wave in cords, from the lags of all but the first and last tenth of the segments."""
