@@ -1,8 +1,9 @@
-"""Table 3 and what the text of Ekeberg (1993) says of drag, time steps, and the level of the drive."""
+"""Fig. 3, Table 3 and what the text of Ekeberg (1993) says of drag, time steps, and the level of the drive."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -12,7 +13,61 @@ from gymnosoma.envs.lamprey.analysis import swim
 
 from ..paper import Sheet, mark_printed
 from .measures import Swimming
-from .swimming import FAST, RIGHT, SLOW, Array, converged
+from .swimming import FAST, LEFT, RIGHT, SLOW, Array, body, converged, turned
+
+
+def figure_3(sheet: Sheet) -> Figure:
+    """Forces on the links while swimming, and the torque of a joint."""
+    figure = Figure(figsize=(12, 5.2), layout="constrained")
+    left, right = figure.subplots(1, 2, width_ratios=[1.5, 1])
+    lamprey, params = Lamprey(), LampreyParams()
+    rows, ids = lamprey.rows(1), np.zeros(1, np.int64)
+    lamprey.reset(rows, ids)
+    lamprey.advance(rows, ids, np.array([FAST]), 1000)
+    row = rows[0]
+    c, s, (vx, vy) = np.cos(row["link_angle"]), np.sin(row["link_angle"]), row["link_velocity"]
+    parallel, across = vx * c + vy * s, vy * c - vx * s
+    along, over = (
+        -np.asarray(drag) * speed * abs(speed)
+        for drag, speed in ((params.drag_parallel, parallel), (params.drag_perpendicular, across))
+    )
+    force = 1000 * np.stack([along * c - over * s, along * s + over * c], 1)
+    bend, rate, (m_left, m_right) = np.diff(row["link_angle"]), np.diff(row["link_rate"]), row["motoneuron"]
+
+    def torque(m_left: Any, m_right: Any, angle: Any, rate: Any = 0.0) -> Any:
+        stiffness = params.muscle_stiffness * (m_left + m_right + params.tonic_stiffness)
+        return 1000 * (params.muscle_gain * (m_left - m_right) + stiffness * angle + params.damping * rate)
+
+    joint_torque = torque(m_left, m_right, bend, rate)
+    way = row["centre_velocity"]
+    points, middle = (100 * turned(p - row["centre"], way) for p in (lamprey.points(rows)[0], row["link_position"].T))
+    arrows = turned(force, way)
+    body(left, points)
+    arrow = left.quiver(*middle.T, *arrows.T, color=LEFT, angles="xy", scale_units="xy", scale=15, width=3e-3, zorder=5)
+    left.quiverkey(arrow, 0.12, 0.9, 30, "30 mN by the water", labelpos="E")
+    marks = left.scatter(*points[1:-1].T, c=joint_torque, cmap="RdBu", vmin=-3, vmax=3, s=60, ec="k", lw=0.5, zorder=6)
+    figure.colorbar(marks, ax=left, label="torque, positive\nto the left (N mm)", shrink=0.7)
+    left.set(aspect="equal", xlabel="cm", ylabel="cm", title="A  forces on the links at a level of 0.4")
+    left.margins(0.1, 0.35)
+    sheet.table("A_links", x_cm=middle[:, 0], y_cm=middle[:, 1], force_x_mN=arrows[:, 0], force_y_mN=arrows[:, 1])
+    sheet.table("A_joints", angle_rad=bend, rate_rad_per_s=rate, left=m_left, right=m_right, torque_N_mm=joint_torque)
+    angle = np.linspace(-1, 1, 101)
+    pairs = [(0.0, 0.0), (0.5, 0.5), (1.0, 1.0), (0.7, 0.0), (0.0, 0.7)]
+    for (a, b), colour in zip(pairs, ("0.6", "0.35", "k", LEFT, RIGHT), strict=True):
+        right.plot(angle, torque(a, b, angle), color=colour, label=f"left {a:g}, right {b:g}")
+    right.axhline(0, color="0.8", lw=0.8, zorder=0)
+    animal = Lamprey(drive="muscle", scheme="implicit")
+    # Much damping, so that it comes to rest soon: where, does not depend on it.
+    rest = swim(animal, [np.repeat(pair, 9) for pair in pairs], 10.0, {"damping": 1e-3}, signals=("joint_angle",))
+    angles = np.array([run["joint_angle"][-1].mean() for run in rest])
+    right.plot(angles, 0 * angles, "o", mfc="w", mec="k", ms=6, label="where the simulated body rests")
+    right.legend(loc="lower right", fontsize="x-small")
+    right.set(
+        xlabel="joint angle (rad), positive to the right", ylabel="torque (N mm)", title="B  bending torques at rest"
+    )
+    a, b = np.array(pairs).T
+    sheet.table("B", left=a, right=b, stiffness_N_mm=0.3 * (a + b + 10), rest_rad=angles)
+    return figure
 
 
 def _rhythms(lamprey: Lamprey, drives: Array) -> list[Swimming | None]:
