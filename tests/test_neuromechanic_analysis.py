@@ -8,7 +8,7 @@ from scipy.stats import kstest
 from gymnosoma.biomechanics import characteristic_roots
 from gymnosoma.envs import simulate
 from gymnosoma.envs.neuromechanic import Module, Neuromechanic, equilibrate, linearise
-from gymnosoma.envs.neuromechanic.analysis import sample_patterns, shortcut, stable
+from gymnosoma.envs.neuromechanic.analysis import growth, sample_patterns, shortcut
 from gymnosoma.envs.neuromechanic.equilibrium import (
     Infeasible,
     Unreachable,
@@ -146,7 +146,7 @@ def test_a_pendulum_has_its_eigenvalues():
         A = linearise(animal, {"q": [q]})
         exact = np.roots([inertia, 0.1, sign * stiffness])
         assert np.abs(np.sort_complex(np.linalg.eigvals(A)) - np.sort_complex(exact)).max() < 1e-8
-        assert stable(A) == (sign > 0)
+        assert (growth(A) < -1e-6) == (sign > 0)
 
 
 def delayed(gain, delay, chain=False):
@@ -182,12 +182,12 @@ def test_delay_at_which_feedback_becomes_unstable():
     w = np.sqrt(0.5 * (-(c**2) + np.sqrt(c**4 + 4 * gain**2)))
     critical = np.arctan2(c, w) / w
     short, long = (round(f * critical, 3) for f in (0.95, 1.05))
-    growth = [characteristic_roots(Neuromechanic(delayed(gain, tau)), {"q": [0.0]})[0].real for tau in (short, long)]
-    assert growth[0] < 0 < growth[1]
+    rates = [characteristic_roots(Neuromechanic(delayed(gain, tau)), {"q": [0.0]})[0].real for tau in (short, long)]
+    assert rates[0] < 0 < rates[1]
     # The simulation grows at the rate that the roots tell.
     run = simulate(Neuromechanic(delayed(gain, long), scheme="rk4"), np.zeros(0), 8.0, every=0.01, start={"q": [1e-3]})
     envelope = [np.abs(run["q"][a:b]).max() for a, b in ((200, 300), (700, 800))]
-    assert np.log(envelope[1] / envelope[0]) / 5.0 == pytest.approx(growth[1], rel=0.05)
+    assert np.log(envelope[1] / envelope[0]) / 5.0 == pytest.approx(rates[1], rel=0.05)
 
 
 def test_the_shortcut_is_exact_and_asks_for_rigid_tendons():
