@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from .delays import characteristic_roots
-from .inverse import inverse_dynamics, static_optimisation, torques
+from .inverse import induced_accelerations, inverse_dynamics, moment_arms, static_optimisation, torques
 from .motions import Load, Motion, read_motion
 from .mujoco import read_mujoco
 from .opensim import read_osim
@@ -21,10 +21,12 @@ __all__ = [
     "Report",
     "characteristic_roots",
     "import_model",
+    "induced_accelerations",
     "input_matrix",
     "inverse_dynamics",
     "load",
     "lqr",
+    "moment_arms",
     "read_motion",
     "static_optimisation",
     "torques",

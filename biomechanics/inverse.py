@@ -1,15 +1,16 @@
-"""Torques that a motion takes, and the muscles that give them."""
+"""Inverse dynamics, static optimisation, moment arms and induced accelerations."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gymnosoma.envs import Trajectory
 from gymnosoma.envs.core.arguments import choice, number, numbers
-from gymnosoma.envs.neuromechanic import COMPLIANT_TENDON, RIGID_TENDON, Neuromechanic, at_joints
+from gymnosoma.envs.neuromechanic import COMPLIANT_TENDON, RIGID_TENDON, Neuromechanic, at_joints, refuse_contacts
 
 from .motions import Load, Motion
 
@@ -152,3 +153,82 @@ def _least(A: Vector, b: Vector) -> Vector:
     size = A.shape[1]
     stacked, target = np.vstack([np.eye(size), A]), np.r_[np.zeros(size), b]
     return np.clip(lsq_linear(stacked, target, (0.0, 1.0), method="bvls", tol=1e-14).x, 0.0, 1.0)
+
+
+def moment_arms(animal: Neuromechanic, joint: str, q: ArrayLike | None = None, count: int = 101) -> Trajectory:
+    """Lengths and moment arms of all muscles over the range of a joint, the others held.
+
+    Args:
+        joint: Of ``model.bodies``.
+        q ((n,) float): Posture of the others; the model's start by default.
+        count: Of positions.
+
+    Returns:
+        Trajectory: Over positions of the joint (rad or m) instead of times: ``length`` and ``arm`` (count, m).
+    """
+    bodies, row = animal.model.bodies, animal.rows(1)
+    choice("joint", joint, bodies)
+    if q is not None:
+        row["q"] = np.asarray(q, float)
+    i = bodies.index(joint)
+    places = np.linspace(animal.model.joints[i].low, animal.model.joints[i].high, count)
+    lengths, arms = [], []
+    for place in places:
+        row["q"][0, i] = place
+        k = animal.mechanics(row)
+        lengths.append(k["length"])
+        arms.append(k["arm"][:, i])
+    return Trajectory(places, {"length": np.array(lengths), "arm": np.array(arms)}, None)
+
+
+def induced_accelerations(animal: Neuromechanic, row: NDArray[Any]) -> dict[str, Vector]:
+    """Accelerations of the joints that each force of Eqs 4 to 7 induces by itself; they add up to ``qdd``.
+
+    Every force meets the whole body: pins answer to each. What the pins' own motion and their correction of errors ask
+    for stands beside the forces.
+
+    Args:
+        row ((1,) record)
+
+    Returns:
+        dict: rad/s^2, or m/s^2: ``gravity`` (n,), with the ground's acceleration; ``velocity`` (n,), Coriolis and
+            centrifugal; ``passive`` (n,), damping and springs of joints; ``muscle`` (m, n), ``motor`` (r, n) and
+            ``wrench`` (w, n), one by one; ``pin`` (n,).
+
+    Raises:
+        ValueError: For a model with contacts, which act in time steps.
+
+    Examples:
+        By how much the arm's muscles, each by itself, accelerate its bent elbow:
+
+        >>> from gymnosoma.envs.neuromechanic import Neuromechanic
+        >>> from gymnosoma.biomechanics import induced_accelerations
+        >>> from gymnosoma.envs.neuromechanic.hindlimb import asset
+        >>> arm = Neuromechanic(asset("arm"))
+        >>> row = arm.rows(1)
+        >>> row["q"], row["activation"] = [0.0, 1.0], 0.2
+        >>> elbow = induced_accelerations(arm, row)["muscle"][:, 1]
+        >>> bool(elbow[0] > 0 > elbow[1])  # the biceps flexes it, the triceps extends it
+        True
+    """
+    refuse_contacts(animal)
+    arrays, n = animal.model.arrays, len(animal.model.bodies)
+    still = row.copy()
+    still["v"] = 0.0
+    weight = -row["mass"][0] * animal.mechanics(still)["bias"]
+    k = animal.mechanics(row)
+    muscle = k["arm"] * k["force"][:, None]
+    motor = np.zeros((len(arrays["motor"]), n))
+    motor[np.arange(len(motor)), arrays["motor"][:, 0]] = k["motor"]
+    forces = {
+        "gravity": weight,
+        "velocity": -row["mass"][0] * k["bias"] - weight,
+        "passive": k["joint_torque"] - muscle.sum(0) - motor.sum(0),
+        "muscle": muscle,
+        "motor": motor,
+        "wrench": k["wrench_torque"],
+    }
+    ease, J = np.linalg.inv(k["M"]), k["J"]
+    pull = ease @ J.T @ np.linalg.inv(J @ ease @ J.T)  # acceleration per acceleration of the pins
+    free = ease - pull @ J @ ease
+    return {name: force @ free.T for name, force in forces.items()} | {"pin": pull @ k["drift"]}

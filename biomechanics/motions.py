@@ -51,7 +51,7 @@ class Motion:
 
 
 def read_motion(path: str | Path) -> Motion:
-    """Read a table of OpenSim (``.mot``, ``.sto``).
+    """Read a table of OpenSim (``.mot``, ``.sto``) or of markers (``.trc``, with columns ``NAME.x`` and so on).
 
     Raises:
         ValueError: If it cannot be read, its times do not rise, or a row has too few numbers.
@@ -59,8 +59,13 @@ def read_motion(path: str | Path) -> Motion:
     try:
         check_file(Path(path), LARGEST_FILE)
         lines = [line.strip() for line in Path(path).read_text("utf-8", "replace").splitlines() if line.strip()]
-        end = [line.lower() for line in lines].index("endheader")
-        names = " ".join(lines[end + 1 : end + 2]).split()
+        if Path(path).suffix.lower() == ".trc":
+            end = next((i for i, line in enumerate(lines) if line.startswith("Frame#")), len(lines))
+            markers = " ".join(lines[end : end + 1]).split()[2:]
+            names = ["Frame#", "time", *(f"{marker}.{axis}" for marker in markers for axis in "xyz")]
+        else:
+            end = [line.lower() for line in lines].index("endheader")
+            names = " ".join(lines[end + 1 : end + 2]).split()
         time = names.index("time")
         table = np.array([line.split() for line in lines[end + 2 :]], float)
         if table.shape[1:] != (len(names),) or len(table) < 2 or not (np.diff(table[:, time]) > 0).all():
@@ -68,7 +73,7 @@ def read_motion(path: str | Path) -> Motion:
     except (OSError, ValueError) as error:
         raise ValueError(f"motion {str(path)!r} cannot be read: {error}") from None
     degrees = "indegrees=yes" in "\n".join(lines[:end]).replace(" ", "").lower()
-    columns = [i for i in range(len(names)) if i != time]
+    columns = [i for i, name in enumerate(names) if i != time and name != "Frame#"]
     return Motion(table[:, time], tuple(names[i] for i in columns), table[:, columns], degrees)
 
 

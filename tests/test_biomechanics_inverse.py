@@ -9,9 +9,11 @@ import pytest
 from gymnosoma.biomechanics import (
     Load,
     Motion,
+    induced_accelerations,
     inverse_dynamics,
     load,
     lqr,
+    moment_arms,
     read_motion,
     static_optimisation,
     torques,
@@ -93,6 +95,32 @@ def test_tables_of_motions_are_read(tmp_path):
         path.write_text(text)
         with pytest.raises(ValueError, match=r"walk.mot' cannot be read"):
             read_motion(path)
+    path = tmp_path / "walk.trc"
+    lines = ["PathFileType\t4", "DataRate", "100", "Frame#\tTime\tHEEL\t\t\tTOE", "\t\tX1\tY1\tZ1\tX2\tY2\tZ2", ""]
+    path.write_text("\n".join([*lines, "1\t0.0\t1\t2\t3\t4\t5\t6", "2\t0.01\t1\t2\t3\t4\t5\t7"]))
+    assert read_motion(path)["TOE.z"].tolist() == [6.0, 7.0]
+
+
+def test_arms_over_a_joint_are_slopes_of_the_length(walker):
+    run = moment_arms(walker, "knee_angle_r", count=401)
+    muscle = walker.model.muscles.index("vasti_r")
+    slope = np.gradient(run["length"][:, muscle], run.time)
+    error = np.abs(slope + run["arm"][:, muscle])[2:-2]
+    assert np.quantile(error, 0.95) < 1e-4  # beside the knots of its moving points
+
+
+def test_induced_accelerations_add_up():
+    arm = Neuromechanic(asset("arm"))
+    row = arm.rows(1)
+    row["q"], row["v"], row["activation"] = [0.3, 0.8], [1.0, -2.0], [0.2, 0.6]
+    parts = induced_accelerations(arm, row)
+    qdd = arm.mechanics(row)["qdd"]
+    total = sum(part.sum(0) if part.ndim == 2 else part for part in parts.values())
+    assert np.abs(total - qdd).max() < 1e-10 * np.abs(qdd).max()
+    weak = row.copy()
+    weak["strength"] = 0.5  # muscle forces are linear in strength
+    half = 2.0 * (qdd - arm.mechanics(weak)["qdd"])
+    assert np.abs(parts["muscle"].sum(0) - half).max() < 1e-9 * np.abs(half).max()
 
 
 # Feedback
