@@ -266,6 +266,7 @@ def test_the_commands_repeat_nothing_and_refuse_other_settings(tmp_path, command
     assert (place / "tables" / "table.png").stat().st_size > 5000
 
 
+@pytest.mark.full
 def test_the_recipe_and_the_best_constant_can_be_entered(tmp_path, monkeypatch):
     monkeypatch.setattr(entrants, "search", lambda env_id: search(env_id, generations=1))
     entrants.do(Piece(SWIM, entrants.RECIPE, 0, (9000,), episodes=4), tmp_path)
@@ -352,7 +353,10 @@ def test_bold_is_adjusted_for_all_ids():
 # The best constant.
 
 
-@pytest.mark.parametrize(("env_id", "generations", "times"), [(CRAWL, 6, 1.5), (SWIM, 1, 0.999)])
+@pytest.mark.parametrize(
+    ("env_id", "generations", "times"),
+    [pytest.param(CRAWL, 6, 1.5, marks=pytest.mark.slow), (SWIM, 1, 0.999)],
+)
 def test_the_search_finds_a_better_wave_or_keeps_the_papers(env_id, generations, times):
     *_, policy = search(env_id, generations=generations)
     best, paper = (

@@ -83,8 +83,6 @@ def test_the_ends_of_table_1_are_within_the_rounding_of_their_print():
 CHEAP = {
     "lamprey table_3",
     *(f"whisker_chain {name}" for name in ("table_1", "figure_6", "figure_7", "figure_9", "figure_10", "figure_11")),
-    "whisker_rod table_1",
-    "neuromechanic illustration_2",
 }
 """Figures that are computed in the default run."""
 

@@ -36,7 +36,7 @@ def test_examples_of_a_page_run(page, tmp_path, monkeypatch):
 
 EXAMPLES = [
     path.relative_to(ROOT)
-    for room in ("envs", "agents", "recordings", "papers")
+    for room in ("envs", "agents", "recordings", "biomechanics", "papers")
     for path in sorted((ROOT / room).rglob("*.py"))
     if re.search(r"^ +>>> ", path.read_text("utf-8"), re.MULTILINE)
 ]
@@ -45,7 +45,8 @@ EXAMPLES = [
 @pytest.mark.parametrize("path", EXAMPLES, ids=str)
 def test_examples_of_docstrings_run(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # where some of them write
-    result = doctest.testmod(importlib.import_module(".".join(["gymnosoma", *path.with_suffix("").parts])))
+    package = () if path.parts[0] == "papers" else ("gymnosoma",)
+    result = doctest.testmod(importlib.import_module(".".join([*package, *path.with_suffix("").parts])))
     assert result.attempted and not result.failed
 
 

@@ -217,7 +217,7 @@ def test_a_full_disk_costs_no_run(whole, tmp_path, monkeypatch, name, after):
 )
 def test_arguments_are_read(text, expected):
     assert read_arguments([text]) == expected
-    with pytest.raises(ValueError, match="env must be NAME=VALUE, such as actions=residual, got '=3'"):
+    with pytest.raises(ValueError, match="env must be NAME=VALUE"):
         read_arguments(["=3"])
 
 

@@ -138,7 +138,8 @@ def readme_table(rows: Sequence[tables.Row]) -> str:
             score += f" ({cells['baseline'].score.mean:.3g})" if "baseline" in cells else ""
         task = summary(task_class(env_id)).rstrip(".")
         cut = re.match(f"(.{{,{SHORT}}})[,;:]", task) if len(task) > SHORT else None
-        animal, link = ANIMALS[entry.task.partition(".")[0]], f"[page]({site}/environments/{entry.name}.html)"
+        animal = entry.task.partition(".")[0]
+        animal, link = ANIMALS.get(animal, animal), f"[page]({site}/environments/{entry.name}.html)"
         lines.append([f"`{entry.name}`", cut[1] if cut else task, animal, score, link])
     table = tables.markdown(["id", "task", "animal", "trained", "link"], lines)
     return (

@@ -40,7 +40,7 @@ def moved(value: float, step: float, low: float, high: float) -> float:
 
 
 class ByHand:
-    """An animal in the hands of a person: base of each animal's ``Steering``, see `commands.play`."""
+    """An animal in the hands of a person: base of each animal's ``Steering``, see the command ``play``."""
 
     reads: tuple[str, ...] = ()
     control_rate: float
