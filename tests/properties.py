@@ -3,14 +3,13 @@
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-DEFAULT, FULL, SLOW = 1, 4, 35
+DEFAULT, SLOW = 1, 35
 """How many times the examples of the default run; only the slow ones are others every time."""
 
 TIERS = pytest.mark.parametrize(
     "tier",
     [
         pytest.param(DEFAULT, id="default"),
-        pytest.param(FULL, id="full", marks=pytest.mark.full),
         pytest.param(SLOW, id="slow", marks=pytest.mark.slow),
     ],
 )

@@ -92,7 +92,9 @@ def schemes(env_id):
 
 SCHEMES = [
     pytest.param(
-        env_id, name, marks=pytest.mark.slow if name == "published" and "Texture" in env_id else pytest.mark.full
+        env_id,
+        name,
+        marks=pytest.mark.slow if name == "rk4" or (name == "published" and "Texture" in env_id) else pytest.mark.full,
     )
     for env_id in FIRST[:5]
     for name in schemes(env_id)

@@ -27,7 +27,7 @@ def test_all_that_is_played_is_stepped(monkeypatch, capsys):
     assert "WormSwim-v0: 0 kernels compiled" in capsys.readouterr().out
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_nothing_is_left_to_compile(tmp_path):
     def run(*arguments):
         environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}

@@ -274,7 +274,7 @@ def test_current_carries_the_animal():
         ("published", "motoneuron", 1),
         ("implicit", "motoneuron", 1),
         ("reference", "motoneuron", 1),
-        ("published", "brainstem", 2),
+        pytest.param("published", "brainstem", 2, marks=pytest.mark.slow),
         ("implicit", "residual", 1),
         ("reference", "brainstem", 1),
     ],

@@ -229,7 +229,7 @@ def test_a_study_goes_on_where_it_was_stopped_or_failed(tmp_path, monkeypatch):
         tuning.tune(SWIM, tmp_path / "half", **request | {"steps": 1}, resume=True)
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_trials_that_are_proposed_together_are_the_same_whoever_does_them(tmp_path):
     request = study(tmp_path, trials=4)
     best = tuning.tune(SWIM, tmp_path / "one", **request, together=2)

@@ -87,7 +87,7 @@ def test_the_left_foot_slips_first_and_lifts_off(runs):
 
 
 @pytest.mark.paper
-@pytest.mark.parametrize("dt", [1e-3, 2.5e-4])
+@pytest.mark.parametrize("dt", [1e-3, pytest.param(2.5e-4, marks=pytest.mark.slow)])
 def test_the_slip_does_not_depend_on_step_or_solver(dt):
     for solver in ("modes", "staggered", "sweep"):
         animal = Neuromechanic(standing(), dt, contacts=solver)

@@ -87,6 +87,8 @@ CHEAP = {
 """Figures that are computed in the default run."""
 
 SLOW = {
+    "whisker_rod figure_5",
+    "worm figure_3",
     *(f"worm figure_5_supplement_{k}" for k in (2, 3)),
     *(f"worm appendix_1_figure_{k}" for k in (3, 4, 5, 6)),
     "whisker_rod figure_5_modes",

@@ -92,7 +92,7 @@ WRONG = {
 """Constants of the models: how rows of a page are computed with a factor on them, and a factor that is wrong."""
 
 
-@pytest.mark.full
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_model_fails_its_page(name, monkeypatch):
     measure, factor = WRONG[name]

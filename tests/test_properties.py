@@ -12,7 +12,7 @@ from hypothesis import assume
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from ids import ALL, FIRST
-from properties import DEFAULT, FULL, SLOW, TIERS, holds, refusal
+from properties import DEFAULT, SLOW, TIERS, holds, refusal
 
 from gymnosoma.agents.policies.config import read_config
 from gymnosoma.envs.core.env.task import task_arguments
@@ -21,7 +21,6 @@ EVERY = pytest.mark.parametrize(
     ("env_id", "tier"),
     [
         *[pytest.param(name, DEFAULT, id=f"{name}-default") for name in FIRST],
-        *[pytest.param(name, FULL, id=f"{name}-full", marks=pytest.mark.full) for name in FIRST],
         *[pytest.param(name, SLOW, id=f"{name}-slow", marks=pytest.mark.slow) for name in ALL],
     ],
 )

@@ -62,14 +62,14 @@ def run(*command, **more):
     ("name", "amount", "library"),
     [
         ("stable_baselines3_ppo", "20000", "stable_baselines3"),
-        ("single_file_ppo", "40000", "torch"),
+        pytest.param("single_file_ppo", "40000", "torch", marks=pytest.mark.slow),
         ("optuna_sine", "3", "optuna"),
-        ("pixels_ppo", "256", "stable_baselines3"),
-        ("her_reach", "2500", "stable_baselines3"),
+        pytest.param("pixels_ppo", "256", "stable_baselines3", marks=pytest.mark.slow),
+        pytest.param("her_reach", "2500", "stable_baselines3", marks=pytest.mark.slow),
         pytest.param("transfer", "1700", "stable_baselines3", marks=pytest.mark.slow),
         ("gymnasium_vectors", "20", "array_api_compat"),
         ("recurrent_agent", "2", "torch"),
-        ("curriculum", "2", "stable_baselines3"),
+        pytest.param("curriculum", "2", "stable_baselines3", marks=pytest.mark.slow),
         ("imperfect_senses", "2", "torch"),
         ("torchrl_ppo", "8192", "torchrl"),
         ("rllib_ppo", "8192", "ray.rllib"),
@@ -89,7 +89,7 @@ def test_examples_with_other_libraries_run(name, amount, library, tmp_path):
 NOTEBOOK = json.loads((ROOT / "examples" / "first.ipynb").read_text("utf-8"))["cells"]
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_the_notebook_runs():
     pytest.importorskip("stable_baselines3")
     code = "\n".join("".join(cell["source"]) for cell in NOTEBOOK if cell["cell_type"] == "code")
@@ -109,7 +109,7 @@ def test_rl_zoo_trains_by_our_recipes(tmp_path):
     assert list(tmp_path.glob("ppo/*/*.zip"))
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_a_behaviour_is_cloned_from_a_dataset(tmp_path):
     pytest.importorskip("minari")
     pytest.importorskip("h5py")

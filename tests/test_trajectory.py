@@ -47,7 +47,8 @@ def neuromechanic():
 
 RUNS = [
     worm,
-    *(pytest.param(run, marks=pytest.mark.full) for run in (lamprey, whisker_chain, whisker_rod, neuromechanic)),
+    *(pytest.param(run, marks=pytest.mark.full) for run in (whisker_rod, neuromechanic)),
+    *(pytest.param(run, marks=pytest.mark.slow) for run in (lamprey, whisker_chain)),
 ]
 
 
@@ -269,7 +270,7 @@ def test_a_controller_may_end_a_simulation():
 
 COMMANDS = {
     "worm": "--drive sine --duration 0.5 --every 0.05 --param n_rods=25 --event 0.2:damping=1e-11 --start heading=0.5",
-    "lamprey": "--drive 0.4 0 1 --duration 0.5 --every 0.05 --param cord.segments=200 --scheme implicit",
+    "lamprey": "--drive 0.4 0 1 --duration 0.5 --every 0.05 --param circuit.segments=200 --scheme implicit",
     "whisker_chain": "--drive whisk --duration 0.04 --param pegs=2 --slow 10",
     "whisker_rod": "--drive sweep --duration 4e-3 --every 5e-4 --start plate_distance=0.0327 --slow 50",
     "arm.toml": "--drive drive.csv --duration 0.1 --every 0.01 --param body.fore.joint.damping=0.3",

@@ -144,7 +144,7 @@ def test_free_whisking_agrees_with_radau():
     assert np.isclose(coarse[0] / fine[0], 4.0, rtol=0.05)
 
 
-@pytest.mark.parametrize("scheme", ["events", "complementarity"])
+@pytest.mark.parametrize("scheme", ["events", pytest.param("complementarity", marks=pytest.mark.slow)])
 def test_whisking_into_a_peg_agrees_with_radau(scheme):
     # Measured at 4 us: headings 6.5e-6 (events) and 6.7e-6, the tip's just after the impact; median of M 4e-9.
     headings, moment = compare(4e-6, scheme, place=0.4)
@@ -225,7 +225,7 @@ def hard_whisks(whisker, count, seed):
     return rows, drives
 
 
-@pytest.mark.parametrize("scheme", ["complementarity", "events"])
+@pytest.mark.parametrize("scheme", [pytest.param("complementarity", marks=pytest.mark.slow), "events"])
 def test_lanes_are_bitwise_equal_to_single_rows(scheme):
     whisker = Whisker(WhiskerParams(friction=0.3), scheme=scheme, pegs=2)
     rows, drives = hard_whisks(whisker, 21, 1)

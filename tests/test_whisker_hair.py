@@ -88,7 +88,7 @@ def elastica(hair, modulus, force):
     return found.sol(s)[0], found.sol(hair.length)[2:]
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_curved_chain_and_curved_rod_bend_alike():
     """The same curved hair pressed on a plate: the rod against an elastica by scipy, the chain against the rod.
 

@@ -175,6 +175,7 @@ def compared(animal, rows, reference, touching, every=2e-4, duration=10e-3, tole
     return np.array([o[0] for o in ours]), tip, np.array([o[1] for o in ours]), moment
 
 
+@pytest.mark.slow
 def test_stick_slip_is_second_order():
     """The tip after 10 ms: 0.13, 0.51 um at 10, 20 us, N = 30 (measured)."""
     errors = []
@@ -224,7 +225,8 @@ def test_published_is_of_fifth_order(what):
 
 
 @pytest.mark.parametrize(
-    "dt, off, moments", [(50e-6, 5e-9, 5e-3), pytest.param(25e-6, 2e-10, 5e-4, marks=pytest.mark.slow)]
+    "dt, off, moments",
+    [pytest.param(50e-6, 5e-9, 5e-3, marks=pytest.mark.slow), pytest.param(25e-6, 2e-10, 5e-4, marks=pytest.mark.slow)],
 )
 def test_published_agrees_with_scipys_radau(dt, off, moments):
     """Stick-slip over 10 ms: the paper's method, here and in scipy."""
@@ -333,7 +335,8 @@ def test_time_may_be_cut_anywhere(scheme):
         assert np.array_equal(whole[name], cut[name])
 
 
-@pytest.mark.parametrize(("scheme", "threads"), [("midpoint", 2), pytest.param("published", 2, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize(("scheme", "threads"), [("midpoint", 2), ("published", 2)])
 def test_a_whisker_does_not_depend_on_its_neighbours(scheme, threads):
     """Bit for bit, over lift-offs, divided steps, failures and reliefs."""
     count = 37

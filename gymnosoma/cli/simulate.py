@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from types import NoneType
 from typing import Annotated, Any, get_args, get_type_hints
 
 import numpy as np
@@ -158,11 +159,8 @@ def make_animal(name: str, params: Mapping[str, Any], solver: Mapping[str, Any])
     kind = find_animal(name)
     hints = get_type_hints(kind.__init__)
     own = {key: params[key] for key in params if key in hints and key != "params"}
-    for key, value in own.items():
-        if isinstance(value, dict):
-            own[key] = read_params(f"param: {key}", value, _class_of(hints[key])())
     fields = {key: value for key, value in params.items() if key not in own}
-    usual = _class_of(hints["params"])
+    usual: Any = next(kind for kind in get_args(hints["params"]) if kind is not NoneType)
     medium = {key: fields.pop(key) for key in ("sigma", "scale") if key in fields and hasattr(usual, "in_medium")}
     default = usual.in_medium(**medium) if medium else usual()
     return kind(**own, params=read_params("param", fields, default), **chosen)
@@ -172,11 +170,6 @@ def usual_hold(body: Animal, controller: Controller) -> float:
     """Time for which a drive is held, s: a controller's own, or the time step."""
     rate = getattr(controller, "control_rate", None)
     return body.dt if rate is None else 1.0 / rate
-
-
-def _class_of(hint: Any) -> Any:
-    """Class with fields that an argument takes, None where it takes none."""
-    return next((kind for kind in get_args(hint) if hasattr(kind, "__dataclass_fields__")), None)
 
 
 def read_drive(animal: Animal, texts: Sequence[str], changes: Mapping[str, Any] | None = None) -> Controller:
