@@ -52,11 +52,8 @@ def learn(run: Run, threads: int) -> bool:
     for k in range(state["rounds"]):
         course.watch(k)
     rules = [{"doubt": doubt, "latest": share * periods / rate} for doubt in DOUBTS for share in SHARES]
-    finished = True
-    while state["steps"] < run.goal:
-        if run.stop():
-            finished = False
-            break
+    stopped = False
+    while state["steps"] < run.goal and not (stopped := run.stop()):
         state["steps"] += course.watch(state["rounds"])
         generator = torch.Generator().manual_seed(config["seed"] + 2**32 * state["rounds"])
         _fit(network, course.frames, course.answers, settings, generator)
@@ -70,10 +67,9 @@ def learn(run: Run, threads: int) -> bool:
     if not state["rounds"]:  # nothing has been seen yet, by which inputs could be scaled
         course.watch(0)
     controller = {"name": settings["controller"], "parameters": settings["parameters"]}
-    write_policy(
-        run.folder, config, {"controller": controller, "rule": state["rule"]}, course.frames.plain(course.linear)
-    )
-    return finished
+    player = {"controller": controller, "rule": state["rule"]}
+    write_policy(run.folder, config, player, course.frames.plain(course.linear))
+    return not stopped
 
 
 class _Course:
