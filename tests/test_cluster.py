@@ -24,6 +24,7 @@ print(asinh(0.5))
 """A program on a machine that says that it has another CPU."""
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="the image is for these")
 def test_kernels_of_the_image_serve_other_cpus(tmp_path):
     given = shlex.split(re.search(r"^ENV (NUMBA.*)$", DOCKERFILE, re.MULTILINE)[1])

@@ -224,7 +224,7 @@ def soak(env_id, steps, seed, **arguments):
 @pytest.mark.parametrize(
     ("steps", "seed"),
     [
-        (20_000, 1),
+        (5_000, 1),
         pytest.param(100_000, 1, marks=pytest.mark.slow),
         pytest.param(1_000_000, 2, marks=pytest.mark.slow),
     ],

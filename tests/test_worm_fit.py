@@ -335,6 +335,7 @@ def test_a_relaxation_tells_the_passive_body(sigma):
     assert fit.residual < 0.02 and "95%" in fit.report
 
 
+@pytest.mark.full
 def test_in_water_a_relaxation_tells_a_bound():
     lines, (friction, lag), ratio = relaxing(0.0, 0, 61)
     fit = fit_relaxation(lines.smoothed(), ratio, repeats=5)
