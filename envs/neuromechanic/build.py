@@ -78,6 +78,7 @@ def build(description: Tables, modules: Mapping[str, Module]) -> dict[str, Any]:
         "pulse": pulse,
         "arrays": arrays,
         "counts": counts,
+        "description": None if modules else description,
     }
 
 

@@ -42,6 +42,7 @@ class Model:
         start ((s,) float): States n at the beginning: of control modules 0, of leaky neurons what the model says.
         pulse ((3,) float): Of the ground: when it begins (s), how long it lasts (s), its peak (m/s^2).
         origin: What errors begin with: the file, or nothing.
+        description (mapping or None): Source of the model if it is plain data; trajectories save it.
     """
 
     bodies: tuple[str, ...]
@@ -61,6 +62,7 @@ class Model:
     arrays: dict[str, NDArray[Any]]
     counts: dict[str, int]
     origin: str = field(default="", compare=False)
+    description: Mapping[str, Any] | None = field(default=None, compare=False)
 
     def records(self, dt: float) -> tuple[NDArray[Any], dict[str, np.dtype[Any]]]:
         """Table for time steps of ``dt`` (s), of which every delay must be a whole number; see `layout.pack`."""
