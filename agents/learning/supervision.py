@@ -53,7 +53,7 @@ def learn(run: Run, threads: int) -> bool:
         course.watch(k)
     rules = [{"doubt": doubt, "latest": share * periods / rate} for doubt in DOUBTS for share in SHARES]
     stopped = False
-    while state["steps"] < run.goal and not (stopped := run.stop()):
+    while state["steps"] < run.goal and not (stopped := bool(run.stop())):
         state["steps"] += course.watch(state["rounds"])
         generator = torch.Generator().manual_seed(config["seed"] + 2**32 * state["rounds"])
         _fit(network, course.frames, course.answers, settings, generator)
