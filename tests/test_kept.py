@@ -64,6 +64,8 @@ def test_a_sweep_is_of_the_model_and_the_drive_that_it_began_with(tmp_path, comm
     drive.write_text("0,0.1,0.3\n")
     model.write_text(re.sub(r"mass = [0-9.]+", "mass = 3.0", model.read_text()))
     told = error_of(*asked, "--table", table)
+    for path in (model, drive):
+        assert f"content of {path}" in told
     assert "must be as the sweep in" in told and "give --restart" in told and table.read_text() == first
     command(*asked, "--table", table, "--restart")
     command(*asked, "--table", tmp_path / "fresh.csv")

@@ -125,7 +125,8 @@ def plan(
         body, controller, _ = prepare(task, point)
         read_columns(body, column)
     task["physical"] = [name for name in axes if name in body.parameters and _is_physical(task, grid[0], name, axes)]
-    task["files"] = [of_files(Path(name)) for name in (animal, *settings.drive) if Path(name).is_file()]
+    files = [name for name in (animal, *settings.drive) if Path(name).is_file()]
+    task |= {f"content of {name}": of_files(Path(name)) for name in files}
     task["code"] = of_sources(*(each.__module__ for each in (type(body), type(controller), simulate_animal)))
     return task, grid
 
