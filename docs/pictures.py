@@ -83,7 +83,7 @@ def swim() -> list[Image.Image]:
             view.grid(0.5e-3)
             view.polyline(track, c.FORE, 2.5)
             body(view, (task.animal.points(actor.trail.rows[-1:])[0] - start) @ along.T, False)
-            info = task.info(actor.trail.rows[-1:], actor.trail.memory[-1:])
+            info = task.hooks.info(actor.trail.rows[-1:], actor.trail.memory[-1:])
             canvas.label(name, (24, top + 30), colour, 30, back=c.PLATE)
             score = f"{info['priced_speed'][0] * 1e3:.2f} mm/s after the price of its work"
             canvas.label(score, (canvas.width - 24, top + 30), colour, 30, (1.0, 0.5), back=c.PLATE)

@@ -371,7 +371,7 @@ def test_self_crossing_against_every_pair():
     rng = np.random.default_rng(0)
     angle = np.cumsum(rng.normal(rng.uniform(0, 0.4, (300, 1)), rng.uniform(0.1, 0.8, (300, 1)), (300, 25)), 1)
     points = np.empty((300, 26, 2))
-    chain_points(angle, np.zeros((300, 2)), np.ones(300), points)
+    chain_points(angle, np.zeros((300, 2)), np.ones(300), np.ones(25), np.ones(25), points)
     expected = np.array([crosses_exactly(chain) for chain in points])
     assert 60 < expected.sum() < 240
     crossed = np.empty(300, np.bool_)

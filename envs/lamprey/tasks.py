@@ -14,7 +14,7 @@ from ..core.arguments import read_params
 from ..core.circuit.circuit import Circuit
 from ..core.env.goals import GoalTask
 from ..core.env.spec import ActionField, Field, Hidden, Score
-from ..core.env.task import EpisodeStart, Rows, Task, measures, tolerance
+from ..core.env.task import EpisodeStart, Rows, Task, measures, tolerances
 from ..core.model.chain import to_body_frame
 from ..core.model.control import Floats
 from ..core.model.quantities import Option
@@ -583,4 +583,4 @@ class Speed(InCurrent, Directed):
         target = self.target(rows, memory)
         steps = np.maximum(np.rint(self.control_rate * rows["time"]), 1.0)
         memory["error"] += (np.abs(memory["speed"] - target) - memory["error"]) / steps
-        return tolerance(memory["speed"] - target, -0.02, 0.02, 0.2)
+        return tolerances(memory["speed"] - target, -0.02, 0.02, 0.2)

@@ -182,7 +182,7 @@ def _(task: HindlimbHold, view: Panel, trail: Trail, reach: float) -> tuple[str,
     if push.any():
         view.arrow(ankle - scale * push, scale * push, c.COLD, 3.0)
         view.label("push", ankle - scale * push, c.COLD, 11, (0.5, 1.0), (0, -6), c.PLATE)
-    info = task.info(row, trail.memory[-1:])
+    info = task.hooks.info(row, trail.memory[-1:])
     return (
         f"{np.rad2deg(info['posture_error'][0]):.1f}°",
         f"from the posture (rms), {info['force_error'][0]:.2f} N from the wanted force",
@@ -192,7 +192,7 @@ def _(task: HindlimbHold, view: Panel, trail: Trail, reach: float) -> tuple[str,
 @goal.register
 def _(task: Pose, view: Panel, trail: Trail, reach: float) -> tuple[str, str]:
     row = trail.rows[-1:].copy()
-    error = task.info(row, trail.memory[-1:])["error"][0]
+    error = task.hooks.info(row, trail.memory[-1:])["error"][0]
     revolute = task.animal.model.joints[task.joint].revolute
     row["q"][0, task.joint] = trail.memory["goal"][-1]
     for body, stick in _sticks(task.animal, task.animal.mechanics(row)):
@@ -255,7 +255,7 @@ def _stand(canvas: Canvas, task: StandTask, trail: Trail, ghost: Trail | None) -
             at = foot + np.array([0.0, 0.16])
             shift = (22.0 if right else -22.0, 0.0)
             view.label(f"{force[1]:.0f} N", at, c.GOAL, 11, (0.0 if right else 1.0, 0.5), shift, c.PLATE)
-    info = task.info(row, trail.memory[-1:])
+    info = task.hooks.info(row, trail.memory[-1:])
     speed = float(info["push"][0])
     way = "the right" if speed > 0 else "the left" if speed < 0 else "no side"
     canvas.label(f"{abs(speed):.2f} m/s", (24, 30), c.INK, 17, back=c.PLATE)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..core.arguments import choice, number, numbers, shown
 from ..core.env.spec import ActionField, Ending, Field, Hidden
-from ..core.env.task import EpisodeStart, Rows, measures, tolerance
+from ..core.env.task import EpisodeStart, Rows, measures, tolerances
 from ..core.model.control import Floats
 from ..core.model.quantities import Option
 from .animal import Neuromechanic
@@ -232,8 +232,8 @@ class HindlimbHold(NeuromechanicTask):
 
     def reward(self, rows: Rows, memory: Rows) -> Floats:
         angle, force = self._errors(rows)
-        posture = tolerance(np.sqrt(_mean_square(angle)), 0.0, 0.0, self.posture_margin)
-        pushed = tolerance(np.sqrt(np.sum(force**2, 1)), 0.0, 0.0, self.force_margin)
+        posture = tolerances(np.sqrt(_mean_square(angle)), 0.0, 0.0, self.posture_margin)
+        pushed = tolerances(np.sqrt(np.sum(force**2, 1)), 0.0, 0.0, self.force_margin)
         return 0.6 * posture + 0.3 * pushed + 0.1 * (1.0 - _mean_square(rows["activation"]))
 
     def ending(self, rows: Rows, memory: Rows) -> Floats:
@@ -478,7 +478,7 @@ class Pose(NeuromechanicTask):
 
     def reward(self, rows: Rows, memory: Rows) -> Floats:
         effort = np.sum(rows["activation"] ** 2, 1) / max(rows["activation"].shape[1], 1)
-        return tolerance(np.abs(self._error(rows, memory)), 0.0, 0.0, self.margin) - 0.05 * effort
+        return tolerances(np.abs(self._error(rows, memory)), 0.0, 0.0, self.margin) - 0.05 * effort
 
     def ending(self, rows: Rows, memory: Rows) -> Floats:
         low, high = self._ranges

@@ -64,7 +64,10 @@ def _(task: Localize, view: Panel, trail: Trail) -> tuple[str, str]:
     place, bearing = task.answer(memory, "place")[0], task.answer(memory, "bearing")[0]
     at = place * trail.rows["length"][-1] * np.array([np.cos(bearing), np.sin(bearing)])
     view.ring(at, 5.0 * view.point, c.GOAL, 2.0)
-    return f"{1e3 * task.info(trail.rows[-1:], memory)['error'][0] * trail.rows['length'][-1]:.1f} mm", "off the peg"
+    return (
+        f"{1e3 * task.hooks.info(trail.rows[-1:], memory)['error'][0] * trail.rows['length'][-1]:.1f} mm",
+        "off the peg",
+    )
 
 
 @goal.register
@@ -78,7 +81,7 @@ def _(task: Detect, view: Panel, trail: Trail) -> tuple[str, str]:
 
 @goal.register
 def _(task: Hold, view: Panel, trail: Trail) -> tuple[str, str]:
-    error = 1e6 * task.info(trail.rows[-1:], trail.memory[-1:])["error"][0]
+    error = 1e6 * task.hooks.info(trail.rows[-1:], trail.memory[-1:])["error"][0]
     return f"{error:.3f} µN m", "off the moment to hold, on average"
 
 
@@ -87,7 +90,7 @@ def _(task: Whisk, view: Panel, trail: Trail) -> tuple[str, str]:
     angle = task.goal(trail.rows[-1:], trail.memory[-1:])[0]
     length = trail.rows["length"][-1]
     view.polyline([(0, 0), 1.05 * length * np.array([np.cos(angle), np.sin(angle)])], c.GOAL, 1.5)
-    error = np.rad2deg(task.info(trail.rows[-1:], trail.memory[-1:])["error"][0])
+    error = np.rad2deg(task.hooks.info(trail.rows[-1:], trail.memory[-1:])["error"][0])
     return f"{error:.2f}°", "off the goal, on average"
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.env.spec import ActionField, Ending, Field, Hidden, Score
-from ..core.env.task import Rows, measures, tolerance
+from ..core.env.task import Rows, measures, tolerances
 from ..core.kernels.noise import normal
 from ..core.model.control import Floats
 from ..core.model.quantities import Option
@@ -169,7 +169,7 @@ class Localize(AnswerTask):
         return self._errors(memory)[0] <= self.near
 
     def worth(self, rows, memory):
-        return tolerance(self._errors(memory)[0], 0.0, 0.01, 0.1) * self._haste(rows)
+        return tolerances(self._errors(memory)[0], 0.0, 0.01, 0.1) * self._haste(rows)
 
     def info(self, rows, memory):
         error, place_error = self._errors(memory)
@@ -349,7 +349,7 @@ class SmoothTask(WhiskerTask):
     def reward(self, rows: Rows, memory: Rows) -> Floats:
         error, (near, margin) = self._error(rows, memory), self.precision
         memory["error"] += error
-        return tolerance(error, 0.0, near, margin) - self.effort_price * memory["exertion"]
+        return tolerances(error, 0.0, near, margin) - self.effort_price * memory["exertion"]
 
     def info(self, rows, memory):
         return super().info(rows, memory) | {"error": memory["error"] / self._periods(rows)}

@@ -62,7 +62,7 @@ def goal(task: Any, trail: Trail) -> tuple[str, str]:
 
 @goal.register
 def _(task: Texture, trail: Trail) -> tuple[str, str]:
-    info = task.info(trail.rows[-1:], trail.memory[-1:])
+    info = task.hooks.info(trail.rows[-1:], trail.memory[-1:])
     truth, answer = (c.quantity(float(info[name][0]), "m") for name in ("memory_length", "answer"))
     if not info["committed"][0]:
         return "which texture?", f"it has L = {truth}; the answer so far is {answer}"
@@ -72,7 +72,7 @@ def _(task: Texture, trail: Trail) -> tuple[str, str]:
 @goal.register
 def _(task: Sweep, trail: Trail) -> tuple[str, str]:
     row = trail.rows[-1]
-    seconds = task.duration * task.info(trail.rows[-1:], trail.memory[-1:])["held"][0]
+    seconds = task.duration * task.hooks.info(trail.rows[-1:], trail.memory[-1:])["held"][0]
     low, high = task.window
     return f"{100 * row['plate_distance'] / row['length']:.2f}%", (
         f"distance of the plate in lengths; held between {100 * low:.1f} and {100 * high:.1f}% for {seconds:.2f} s"

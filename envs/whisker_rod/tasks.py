@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..core.arguments import number, read_params
 from ..core.env.spec import ActionField, Ending, Field, Hidden, Score
-from ..core.env.task import EpisodeStart, Rows, Task, clipped, measures, tolerance
+from ..core.env.task import EpisodeStart, Rows, Task, clipped, measures, tolerances
 from ..core.kernels.noise import normal
 from ..core.model.control import Floats
 from ..core.model.quantities import Option
@@ -400,7 +400,7 @@ class Sweep(RodTask):
         return super().sense(rows, memory) | {"own_way": memory["own"]}
 
     def _inside(self, rows: Rows, margin: float) -> Floats:
-        return tolerance(rows["plate_distance"] / rows["length"], *self.window, margin)
+        return tolerances(rows["plate_distance"] / rows["length"], *self.window, margin)
 
     def worth(self, rows: Rows, memory: Rows) -> Floats:
         memory["held"] += self._inside(rows, 0.0) * rows["contact"]
@@ -460,8 +460,8 @@ class Regulate(PlateTask):
 
     def worth(self, rows: Rows, memory: Rows) -> Floats:
         error = self._error(rows, memory)
-        memory["held"] += tolerance(error, -self.near, self.near, 0.0)
-        return tolerance(error, -self.near, self.near, self.margin)
+        memory["held"] += tolerances(error, -self.near, self.near, 0.0)
+        return tolerances(error, -self.near, self.near, self.margin)
 
     def info(self, rows, memory):
         return super().info(rows, memory) | {

@@ -135,7 +135,13 @@ class Worm(InLanes):
         # Shares of the rods; of a uniform body numbers, by which to multiply changes nothing.
         shares: Any = self._profile if shaped else (1.0, 1.0, 1.0)
         self._mass, self._length, self._friction = shares
-        self._rod_lengths, self._ends = np.full(self.params.n_rods, self._length), np.empty((self.params.n_rods + 1, 2))
+        count = self.params.n_rods
+        self.rod_lengths = np.full(count, self._length)
+        """Length of each rod over the mean."""
+        self.rod_masses = np.full(count, self._mass)
+        """Mass of each rod over the mean."""
+        self.scratch = np.zeros((count + 1, 2))
+        """Work space of `crosses_itself`."""
 
     def _read(self, circuit: Circuit | str | Path | None) -> Circuit | None:
         """Check a circuit for this worm."""
@@ -243,21 +249,13 @@ class Worm(InLanes):
     def points(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Head tip, joints and tail tip, (B, n + 1, 2) m."""
         points = np.empty((len(rows), self.params.n_rods + 1, 2))
-        if self._profile.ndim == 1:
-            chain_points(rows["rod_angle"], rows["centre"], rows["length"], points)
-            return points
-        angle = rows["rod_angle"]
-        rods = 2.0 * self._half_length(rows)[..., None] * np.stack([np.cos(angle), np.sin(angle)], -1)
-        points[:, 0] = 0.0
-        points[:, 1:] = np.cumsum(rods, 1)
-        centre = np.mean(self._mass[:, None] * (points[:, 1:] - 0.5 * rods), 1)
-        points += (rows["centre"] - centre)[:, None]
+        chain_points(rows["rod_angle"], rows["centre"], rows["length"], self.rod_lengths, self.rod_masses, points)
         return points
 
     def crosses(self, rows: NDArray[Any]) -> NDArray[np.bool_]:
         """Tell which worms cross themselves, (B,)."""
         crossed = np.empty(len(rows), np.bool_)
-        self_crossing(np.ascontiguousarray(rows["rod_angle"]), self._rod_lengths, self._ends, crossed)
+        self_crossing(np.ascontiguousarray(rows["rod_angle"]), self.rod_lengths, self.scratch, crossed)
         return crossed
 
 

@@ -104,7 +104,8 @@ class SineKymogram(OpenLoop):
         self.ramp = abs(self.period) if ramp is None else number("ramp", ramp, minimum=0)
         whole("n_joints", n_joints, 2, 1000)
         phase = 2 * np.pi * wavenumber * np.arange(n_joints) / (n_joints - 1)
-        self._cos, self._sin = np.cos(phase), np.sin(phase)
+        self.cos, self.sin = np.cos(phase), np.sin(phase)
+        self.pace = 2 * np.pi / self.period
 
     @classmethod
     def for_medium(cls, sigma: float, **changes: Any) -> SineKymogram:
@@ -124,10 +125,10 @@ class SineKymogram(OpenLoop):
     def at(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
         """Control angles (T, n_joints) rad at times ``t`` (T,) s."""
         height = self.amplitude * (np.minimum(t / self.ramp, 1.0) if self.ramp else np.ones_like(t))
-        angle = (2 * np.pi / self.period) * t
+        angle = self.pace * t
         # cos(phase - angle), by as few cosines as there are times
-        wave = (height * np.cos(angle))[:, None] * self._cos
-        wave += (height * np.sin(angle))[:, None] * self._sin
+        wave = (height * np.cos(angle))[:, None] * self.cos
+        wave += (height * np.sin(angle))[:, None] * self.sin
         wave += self.bias
         return wave
 

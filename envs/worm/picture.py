@@ -14,7 +14,7 @@ from ..core.draw.canvas import Canvas, Panel
 from ..core.draw.view import Trail
 from .animal import Worm
 from .params import friction
-from .tasks import Escape, Follow, Forward, Reach, WormTask
+from .tasks import Escape, Follow, Forward, Reach, WormTask, path_place
 
 RADIUS = 0.04
 """Half width of an adult in the middle, in lengths: 80 µm on 1 mm; Boyle, Berri & Cohen (2012), Front. Comput.
@@ -75,7 +75,7 @@ def _(task: Reach, trail: Trail) -> list[NDArray[np.float64]]:
 
 @sights.register
 def _(task: Follow, trail: Trail) -> list[NDArray[np.float64]]:
-    return [task.place(trail.rows, trail.memory)]
+    return [path_place(task, trail.rows, trail.memory)]
 
 
 @singledispatch
@@ -96,7 +96,7 @@ def _(task: Forward, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, st
         mark = start + k * length * way
         view.arrow(mark - 0.02 * length * way, 0.08 * length * way, c.GOAL, 1.5)
         view.label(f"{k * length * 1e3:g} mm", mark, c.GOAL, 11, (0.5, 0.5), (18 * side[0], -14 * side[1]), c.PLATE)
-    info = task.info(trail.rows[-1:], trail.memory[-1:])
+    info = task.hooks.info(trail.rows[-1:], trail.memory[-1:])
     priced, speed = (f"{round(1e3 * info[name][0], 3) + 0.0:.3f} mm/s" for name in ("priced_speed", "speed"))
     work, heat = (c.quantity(info[name][0], "W") for name in ("power", "heat"))
     return priced, f"priced speed: {speed} less the price of {work} of work and {heat} of heat,"
@@ -108,7 +108,7 @@ def _(task: Reach, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, str]
     view.ring(memory["target"], task.radius, c.GOAL, 2.0)
     view.disc(memory["target"], 3.0, c.GOAL)
     view.pointer(memory["target"], c.GOAL)
-    distance = task.info(trail.rows[-1:], trail.memory[-1:])["distance"][0]
+    distance = task.hooks.info(trail.rows[-1:], trail.memory[-1:])["distance"][0]
     return f"{1e3 * distance:.2f} mm", f"from the head to the target, {_spent(trail)},"
 
 
@@ -132,9 +132,9 @@ def _(task: Escape, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, str
 @goal.register
 def _(task: Follow, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, str]:
     view.polyline(_path(task, trail), c.mix(c.PAPER, c.GOAL, 0.6), 4.0)
-    place = task.place(trail.rows[-1:], trail.memory[-1:])[0]
+    place = path_place(task, trail.rows[-1:], trail.memory[-1:])[0]
     view.disc(place, 7.0, c.GOAL)
-    error = task.info(trail.rows[-1:], trail.memory[-1:])["error"][0]
+    error = task.hooks.info(trail.rows[-1:], trail.memory[-1:])["error"][0]
     return f"{1e3 * error:.3f} mm", "from the centre to the real worm's,"
 
 
@@ -146,7 +146,7 @@ def _spent(trail: Trail) -> str:
 def _path(task: Follow, trail: Trail) -> NDArray[np.float64]:
     row, memory = trail.rows[-1:].copy(), trail.memory[-1:]
     row["time"] = 0.0
-    return np.concatenate([task.place(row, memory, k) for k in range(0, len(task.path), 4)])
+    return np.concatenate([path_place(task, row, memory, k) for k in range(0, len(task.path), 4)])
 
 
 def _shape(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:

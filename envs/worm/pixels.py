@@ -8,7 +8,7 @@ import numpy as np
 
 from ..core.draw.pixels import GOAL, WATER, Colour, Sketch, shade
 from .params import friction
-from .tasks import Follow, Reach
+from .tasks import Follow, Reach, path_place
 
 AGAR: Colour = (244, 232, 200)
 FLESH: Colour = (150, 112, 62)
@@ -30,7 +30,7 @@ def sketch(task: Any, rows: Any, memory: Any) -> Sketch:
     if isinstance(task, Reach):
         result.target(memory["target"], 0.05 * usual)
     elif isinstance(task, Follow):
-        path = np.stack([task.place(rows, memory, k) for k in (0, *task.ahead)], 1)
+        path = np.stack([path_place(task, rows, memory, k) for k in (0, *task.ahead)], 1)
         result.chain(path, 0.02 * usual, GOAL)
         result.target(path[:, 0], 0.05 * usual)
     elif "goal" in (memory.dtype.names or ()):

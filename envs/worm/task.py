@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..core.arguments import choice, read_params, within
 from ..core.circuit.circuit import Circuit
-from ..core.env.row_kernels import limit_change
 from ..core.env.spec import ActionField, Ending, Field
 from ..core.env.task import EpisodeStart, Rows, Task, clipped, measures
-from ..core.model.chain import to_body_frame
+from ..core.model.chain import body_frame, crosses_itself
 from ..core.model.control import Controller, Floats
 from .animal import Worm
 from .kymogram import FRAME_RATE, KymogramPlayback, SineKymogram
 from .params import WormParams
-from .steering import SteeringLaw
+from .steering import SteeringLaw, steer
 
 CROSSED = 10.0
 """Ending: the body crossed itself."""
@@ -47,6 +47,7 @@ class WormTask(Task):
     * v0: first version
     """
 
+    scalar = True
     animal: Worm
     action_modes: tuple[str, ...] = ("residual", "modes", "angles")
     sigma = 1.0
@@ -118,11 +119,15 @@ class WormTask(Task):
         place = np.arange(joints) / (joints - 1)
         self.modes = np.cos(np.pi * np.arange(min(MODES, joints))[:, None] * place)
         """Spatial modes (modes, joints)."""
-        self._wave = SineKymogram.for_medium(self.sigma, n_joints=joints)
-        self.steering = SteeringLaw(self.control_rate, self._wave.period, **self.steers or {})
+        self.wave = SineKymogram.for_medium(self.sigma, n_joints=joints)
+        self.steering = SteeringLaw(self.control_rate, self.wave.period, **self.steers or {})
         """How the paper's sine is steered, where it is."""
         self.kymogram = self._angles(kymogram)
         """Angles (frames, joints) rad, 32 frames a second; none where the paper's sine is the reference."""
+        self.plays = len(self.kymogram) > 0
+        """Whether a kymogram is the reference."""
+        self.largest_change = self.fastest / self.control_rate
+        """Largest change of a control angle in a control period, rad."""
 
     def fields(self) -> dict[str, Field]:
         joints = self.animal.drive_size
@@ -165,28 +170,45 @@ class WormTask(Task):
         heading = episodes.values["heading"]
         return -np.stack([np.cos(heading), np.sin(heading)], 1)
 
-    def command(self, actions: Floats, rows: Rows, memory: Rows) -> Floats:
-        memory["action"] = actions
+    def command(self, row: Any, memory: Any, action: Any, drive: Any) -> None:
         curl = self.curl(memory)
         if self.actions == "weights":
-            rows["synapse"][...] = self.values(actions)
-            return np.zeros((len(actions), self.animal.drive_size)) + curl
-        largest, step = self.largest_angle, self.fastest / self.control_rate
-        before = rows["control_angle" if self.animal.circuit is None else "residual"] - curl
-        if self.actions == "angles":
-            angles = largest * actions
-        else:
-            angles = largest * np.sum(actions[:, :, None] * self.modes, 1)
+            for k in range(len(action)):
+                row.synapse[k] = self.meaning(action, k)
         if self.actions == "residual":
-            angles = self.reference_angles(rows, memory) + self.residual_scale * angles
-        drive = np.empty_like(angles)
-        limit_change(angles, before, largest, step, drive)
-        return drive + curl
+            self.reference_angles(row, memory, drive)
+        for j in range(len(drive)):
+            if self.actions == "weights":
+                drive[j] = curl
+            else:
+                angle = self.largest_angle * self.bend(action, j)
+                if self.actions == "residual":
+                    angle = drive[j] + self.residual_scale * angle
+                before = (row.control_angle[j] if self.animal.circuit is None else row.residual[j]) - curl
+                wanted = min(max(angle, -self.largest_angle), self.largest_angle)
+                drive[j] = min(max(wanted, before - self.largest_change), before + self.largest_change) + curl
+        for k in range(len(action)):
+            memory.action[k] = action[k]
 
-    @staticmethod
-    def curl(memory: Rows) -> Floats | float:
-        """What is added (B, 1) rad, unseen, to the control angles of all joints; nothing where no task remembers it."""
-        return memory["curl"][:, None] if "curl" in (memory.dtype.names or ()) else 0.0
+    def bend(self, action: Any, j: int) -> Any:
+        """Share of the largest angle by which an action bends joint ``j``."""
+        if self.actions == "angles":
+            return action[j]
+        share = 0.0
+        for k in range(len(action)):
+            share += action[k] * self.modes[k, j]
+        return share
+
+    def curl(self, memory: Any) -> Any:
+        """What is added (rad), unseen, to the control angles of all joints, if a task remembers a ``curl``."""
+        if self.curled:
+            return memory.curl
+        return 0.0
+
+    @property
+    def curled(self) -> bool:
+        """Whether the task remembers a ``curl``."""
+        return "curl" in (self.memory.names or ())
 
     def _angles(self, kymogram: str | Path | ArrayLike | None) -> Floats:
         """Angles of a kymogram, by default those of the task's own."""
@@ -213,19 +235,43 @@ class WormTask(Task):
 
     def reference(self) -> Controller:
         """Kymogram to which ``actions="residual"`` adds, or else the paper's wave, which a task may steer."""
-        return KymogramPlayback(self.kymogram) if len(self.kymogram) else self._wave
+        return KymogramPlayback(self.kymogram) if self.plays else self.wave
 
-    def reference_angles(self, rows: Rows, memory: Rows) -> Floats:
-        """Control angles (B, n_joints) rad to which ``actions="residual"`` adds: the animal's own controller's."""
-        time = rows["time"]
-        first = time == 0.0
-        angles = self.reference().drive(time + 0.5 / self.control_rate, {}, first)
-        if self.steers is None or len(self.kymogram):
-            return angles
-        return angles + self.steering.bias(self.aim(rows, memory), first, memory)
+    def reference_angles(self, row: Any, memory: Any, drive: Any) -> None:
+        """Set control angles (n_joints,) rad to which ``actions="residual"`` adds: the animal's own controller's."""
+        time = row.time + 0.5 / self.control_rate
+        if self.plays:
+            frame = min(math.floor(time * FRAME_RATE + 1e-9), len(self.kymogram) - 1)
+            for j in range(len(drive)):
+                drive[j] = self.kymogram[frame, j]
+        else:
+            height = self.wave.amplitude * min(time / self.wave.ramp, 1.0)
+            cosine, sine = height * math.cos(self.wave.pace * time), height * math.sin(self.wave.pace * time)
+            bias = 0.0
+            if self.steers is not None:
+                bias = self.steering_bias(row, memory)
+            for j in range(len(drive)):
+                drive[j] = cosine * self.wave.cos[j] + sine * self.wave.sin[j] + bias
 
-    def aim(self, rows: Rows, memory: Rows) -> Floats:
-        """Where the worm is to go, (B, 2) along and left of its head; of tasks whose reference is steered."""
+    def steering_bias(self, row: Any, memory: Any) -> Any:
+        """Bias (rad) of all control angles that turns the worm to where it is to go."""
+        along, left = self.aim(row, memory)
+        bias, memory.off = steer(
+            along,
+            left,
+            row.time == 0.0,
+            self.control_rate,
+            memory.towards,
+            memory.off,
+            self.steering.decay,
+            self.steering.gain,
+            self.steering.integral,
+            self.steering.limit,
+        )
+        return bias
+
+    def aim(self, row: Any, memory: Any) -> Any:
+        """Where the worm is to go, along and left of its head; of tasks whose reference is steered."""
         raise NotImplementedError
 
     def action_from_values(self, values):
@@ -240,37 +286,36 @@ class WormTask(Task):
         actions = np.asarray(drive) / self.largest_angle
         return clipped(np.sum(actions[:, None, :] * weights, 2))
 
-    @staticmethod
-    def heading(rows: Rows) -> Floats:
-        """Direction (B,) rad in which the head points."""
-        return rows["rod_angle"][:, 0] + np.pi
+    def heading(self, row: Any) -> Any:
+        """Direction (rad) in which the head points."""
+        return row.rod_angle[0] + math.pi
 
-    def sense(self, rows: Rows, memory: Rows) -> dict[str, NDArray[Any]]:
-        angle, rate, heading = rows["rod_angle"], rows["rod_rate"], self.heading(rows)
-        # np.diff takes three times as long.
-        return super().sense(rows, memory) | {
-            "joint_angle": angle[:, 1:] - angle[:, :-1],
-            "joint_rate": rate[:, 1:] - rate[:, :-1],
-            "velocity": to_body_frame(heading, rows["centre_velocity"]),
-            "heading": heading,
-        }
+    def sense(self, row: Any, memory: Any, observation: Any) -> None:
+        for j in range(len(row.rod_angle) - 1):
+            observation.joint_angle[j] = row.rod_angle[j + 1] - row.rod_angle[j]
+            observation.joint_rate[j] = row.rod_rate[j + 1] - row.rod_rate[j]
+        along, left = body_frame(self.heading(row), row.centre_velocity[0], row.centre_velocity[1])
+        observation.velocity[0], observation.velocity[1] = along, left
 
-    def reward(self, rows: Rows, memory: Rows) -> Floats:
+    def reward(self, row: Any, memory: Any) -> Any:
         """Give the growth of the `value`, so that the return is the last value."""
-        memory["energy"] += rows["muscle_work"]
-        memory["crossed"] = self.animal.crosses(rows)
-        value, before = self.value(rows, memory), memory["value"].copy()
-        memory["value"] = value
-        return value - before
+        memory.energy += row.muscle_work
+        memory.crossed = 1.0 if self.crosses(row) else 0.0
+        before = memory.value
+        memory.value = self.value(row, memory)
+        return memory.value - before
+
+    def crosses(self, row: Any) -> Any:
+        """Tell whether the body crosses itself."""
+        return crosses_itself(row.rod_angle, self.animal.rod_lengths, self.animal.scratch)
 
     @abstractmethod
-    def value(self, rows: Rows, memory: Rows) -> Floats:
-        """Say what the episode is worth (B,) if it ends here; called once a period, it may keep progress in memory."""
+    def value(self, row: Any, memory: Any) -> Any:
+        """Say what the episode is worth if it ends here; called once a period, it may keep progress in memory."""
 
-    def ending(self, rows: Rows, memory: Rows) -> Floats:
-        return CROSSED * memory["crossed"]
+    def ending(self, row: Any, memory: Any) -> Any:
+        return CROSSED * memory.crossed
 
-    @staticmethod
-    def fails(rows: Rows, memory: Rows) -> NDArray[np.bool_]:
-        """Tell which worms have crossed themselves or broken down, (B,)."""
-        return (rows["status"] + memory["crossed"]) != 0.0
+    def fails(self, row: Any, memory: Any) -> Any:
+        """Tell whether the worm has crossed itself or broken down."""
+        return row.status + memory.crossed != 0.0

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from importlib import resources
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..core.arguments import choice, shown
 from ..core.env.goals import GoalTask
 from ..core.env.spec import Ending, Field, Hidden, Score
 from ..core.env.task import EpisodeStart, Rows, measures, tolerance
-from ..core.model.chain import to_body_frame
+from ..core.kernels.sums import interpolate, mean
+from ..core.model.chain import body_frame, chain_head, to_body_frame
 from ..core.model.control import Floats
 from ..core.model.quantities import Option
 from .kymogram import FRAME_RATE, RECORDED
@@ -61,6 +62,7 @@ class Forward(WormTask):
     options: Mapping[str, Option] = {"curl": Option(-0.5, 0.5, "rad", "added to the control angles of all joints")}
     hidden: Mapping[str, Hidden] = {"curl": Hidden(-0.15, 0.15)}
     remembers = {"goal": "2f8", "start": "2f8", "paid": "f8", "heat": "f8", "curl": "f8", **REMEMBERED}
+    informs = dict.fromkeys(("distance", "speed", "power", "heat", "priced_speed", "cost_of_transport"), "f8")
 
     @property
     def price_shown(self) -> str:
@@ -77,41 +79,39 @@ class Forward(WormTask):
         episodes.memory["goal"] = self.forward(episodes)
         episodes.memory["start"] = rows["centre"]
 
-    def aim(self, rows, memory):
-        return to_body_frame(self.heading(rows), memory["goal"])
+    def aim(self, row, memory):
+        return body_frame(self.heading(row), memory.goal[0], memory.goal[1])
 
-    def sense(self, rows, memory):
-        return super().sense(rows, memory) | {"direction": self.aim(rows, memory)}
+    def sense(self, row, memory, observation):
+        super().sense(row, memory, observation)
+        observation.direction[0], observation.direction[1] = self.aim(row, memory)
 
-    def own_wave(self, memory: Rows) -> tuple[Floats | float, ...]:
-        """Speed v0, power P0 and effort E0 of the animal's own wave."""
-        return self.own_speed, self.own_power, self.own_effort
+    def distance(self, row: Any, memory: Any) -> Any:
+        """Way along the goal since the start, m."""
+        x, y = row.centre[0] - memory.start[0], row.centre[1] - memory.start[1]
+        return x * memory.goal[0] + y * memory.goal[1]
 
-    @staticmethod
-    def distance(rows: Rows, memory: Rows) -> Floats:
-        """Way along the goal since the start, (B,) m."""
-        way = (rows["centre"] - memory["start"]) * memory["goal"]
-        return way[:, 0] + way[:, 1]  # np.sum takes three times as long
+    def prices(self, memory: Any) -> Any:
+        """Price of muscle work, m/J, and heat for a unit of effort, 1."""
+        return self.own_speed / (4.0 * self.own_power), self.own_power / self.own_effort
 
-    def value(self, rows, memory):
-        speed, power, effort = self.own_wave(memory)
-        heat = rows["muscle_effort"] * (power / effort)
-        memory["heat"] += heat
-        memory["paid"] += speed / (4.0 * power) * (rows["muscle_work"] + heat)
-        value = 1e3 * self.control_rate * (self.distance(rows, memory) - memory["paid"])
-        return np.where(self.fails(rows, memory), -self.fine, value)
+    def value(self, row, memory):
+        price, share = self.prices(memory)
+        heat = row.muscle_effort * share
+        memory.heat += heat
+        memory.paid += price * (row.muscle_work + heat)
+        if self.fails(row, memory):
+            return -self.fine
+        return 1e3 * self.control_rate * (self.distance(row, memory) - memory.paid)
 
-    def info(self, rows, memory):
-        distance, time = self.distance(rows, memory), np.maximum(rows["time"], 0.5 * self.animal.dt)
-        ahead = distance > 0.0
-        return super().info(rows, memory) | {
-            "distance": distance,
-            "speed": distance / time,
-            "power": memory["energy"] / time,
-            "heat": memory["heat"] / time,
-            "priced_speed": (distance - memory["paid"]) / time,
-            "cost_of_transport": np.where(ahead, memory["energy"] / np.where(ahead, distance, 1.0), np.inf),
-        }
+    def info(self, row, memory, info):
+        distance, time = self.distance(row, memory), max(row.time, 0.5 * self.animal.dt)
+        info.distance = distance
+        info.speed = distance / time
+        info.power = memory.energy / time
+        info.heat = memory.heat / time
+        info.priced_speed = (distance - memory.paid) / time
+        info.cost_of_transport = memory.energy / distance if distance > 0.0 else math.inf
 
 
 class Crawl(Forward):
@@ -188,6 +188,8 @@ class Medium(Forward):
     hidden = {**Forward.hidden, "sigma": Hidden(0.0, 1.0)}
     remembers = {"sigma": "f8"}
     reported = [*Forward.reported, "sigma"]
+    media = list(OWN_WAVES)
+    own_speeds, own_powers, own_efforts = zip(*OWN_WAVES.values(), strict=True)
     arguments = {**Forward.arguments, "observe_medium": "append sigma to the observation"}
 
     def __init__(self, observe_medium: bool = False, **arguments: Any) -> None:
@@ -223,10 +225,11 @@ class Medium(Forward):
         """Medium index (A,) at the start."""
         return episodes.hidden("sigma")
 
-    def own_wave(self, memory):
-        return tuple(
-            np.interp(memory["sigma"], list(OWN_WAVES), wave) for wave in zip(*OWN_WAVES.values(), strict=True)
-        )
+    def prices(self, memory):
+        speed = interpolate(memory.sigma, self.media, self.own_speeds)
+        power = interpolate(memory.sigma, self.media, self.own_powers)
+        effort = interpolate(memory.sigma, self.media, self.own_efforts)
+        return speed / (4.0 * power), power / effort
 
 
 class Transition(Medium):
@@ -244,18 +247,20 @@ class Transition(Medium):
     hidden = {**Forward.hidden, "switch_time": Hidden(7.0, 13.0)}
     physiology = measures("worm", "Transition", Medium.physiology)
     remembers = {"switch_time": "f8"}
+    water = friction(0.0)
+    """Friction of water, perpendicular and parallel."""
     reported = [*Medium.reported, "switch_time"]
 
     def medium(self, episodes):
         episodes.memory["switch_time"] = episodes.hidden("switch_time")
         return np.ones(len(episodes))
 
-    def command(self, actions, rows, memory):
-        time = rows["time"] + 0.5 * self.animal.dt  # a sum of many steps may fall short of what they should be
-        passed = (memory["sigma"] == 1.0) & (time >= memory["switch_time"])
-        rows["friction_perpendicular"][passed], rows["friction_parallel"][passed] = friction(0.0)
-        memory["sigma"][passed] = 0.0
-        return super().command(actions, rows, memory)
+    def command(self, row, memory, action, drive):
+        time = row.time + 0.5 * self.animal.dt  # a sum of many steps may fall short of what they should be
+        if memory.sigma == 1.0 and time >= memory.switch_time:
+            row.friction_perpendicular, row.friction_parallel = self.water[0], self.water[1]
+            memory.sigma = 0.0
+        super().command(row, memory, action, drive)
 
 
 class Reach(GoalTask, WormTask):
@@ -283,6 +288,7 @@ class Reach(GoalTask, WormTask):
     endings = {**WormTask.endings, REACHED: Ending("the target is reached", success=True)}
     observes = {"target": Field(2, "m", 2e-3, "target from the head, along and left of it")}
     remembers = {"target": "2f8", "way": "f8", **REMEMBERED}
+    informs = {"distance": "f8", "is_success": "?"}
     own_time, own_energy = 13.9, 17.9e-9
     """Time (s) and energy (J) that the reference takes to the target."""
     own_energy_nj = 1e9 * own_energy
@@ -296,11 +302,12 @@ class Reach(GoalTask, WormTask):
     arguments = {**WormTask.arguments, **GoalTask.arguments}
     goal_scale, goal_instead = 2e-3, "target"
 
-    def goal_place(self, rows):
-        return self.animal.points(rows)[:, 0]
+    def goal_place(self, row):
+        x, y = chain_head(row.rod_angle, row.length, self.animal.rod_lengths, self.animal.rod_masses)
+        return x + row.centre[0], y + row.centre[1]
 
     def goal_wanted(self, memory):
-        return memory["target"]
+        return memory.target[0], memory.target[1]
 
     def begin(self, episodes, rows):
         super().begin(episodes, rows)
@@ -312,28 +319,36 @@ class Reach(GoalTask, WormTask):
         episodes.memory["target"] = head + distance[:, None] * np.stack([np.cos(bearing), np.sin(bearing)], 1)
         episodes.memory["way"] = distance - self.radius
 
-    def _distance(self, rows: Rows, memory: Rows) -> Floats:
-        away = self.animal.points(rows)[:, 0] - memory["target"]
-        return np.sqrt(np.sum(away * away, 1))
+    def to_target(self, row: Any, memory: Any) -> Any:
+        """Way from the head to the target, m."""
+        x, y = self.goal_place(row)
+        return memory.target[0] - x, memory.target[1] - y
 
-    def aim(self, rows, memory):
-        return to_body_frame(self.heading(rows), memory["target"] - self.animal.points(rows)[:, 0])
+    def distance(self, row: Any, memory: Any) -> Any:
+        """Distance of the head from the target, m."""
+        x, y = self.to_target(row, memory)
+        return math.sqrt(x * x + y * y)
 
-    def sense(self, rows, memory):
-        return super().sense(rows, memory) | {"target": self.aim(rows, memory)}
+    def aim(self, row, memory):
+        x, y = self.to_target(row, memory)
+        return body_frame(self.heading(row), x, y)
 
-    def value(self, rows, memory):
-        remaining = np.maximum(self._distance(rows, memory) - self.radius, 0.0) / memory["way"]
-        paid = self.haste * rows["time"] / self.own_time + self.effort * memory["energy"] / self.own_energy
-        return np.where(self.fails(rows, memory), -self.fine, 1.0 - remaining - paid)
+    def sense(self, row, memory, observation):
+        super().sense(row, memory, observation)
+        if not self.goal:
+            observation.target[0], observation.target[1] = self.aim(row, memory)
 
-    def ending(self, rows, memory):
-        crossed = super().ending(rows, memory)
-        return np.where(self._distance(rows, memory) <= self.radius, REACHED, crossed)
+    def value(self, row, memory):
+        remaining = max(self.distance(row, memory) - self.radius, 0.0) / memory.way
+        paid = self.haste * row.time / self.own_time + self.effort * memory.energy / self.own_energy
+        return -self.fine if self.fails(row, memory) else 1.0 - remaining - paid
 
-    def info(self, rows, memory):
-        distance = self._distance(rows, memory)
-        return super().info(rows, memory) | {"distance": distance, "is_success": distance <= self.radius}
+    def ending(self, row, memory):
+        return REACHED if self.distance(row, memory) <= self.radius else super().ending(row, memory)
+
+    def info(self, row, memory, info):
+        distance = self.distance(row, memory)
+        info.distance, info.is_success = distance, distance <= self.radius
 
 
 class Recorded(WormTask):
@@ -357,6 +372,7 @@ class Recorded(WormTask):
     }
     hidden = {"curl": Hidden(-0.12, 0.12), "drag": Hidden(0.5, 2.0, logarithmic=True)}
     remembers = {"curl": "f8"}
+    informs = {"crossed": "?"}
 
     def start(self, episodes):
         usual, drag = self.animal.params, episodes.hidden("drag")
@@ -366,8 +382,8 @@ class Recorded(WormTask):
             "friction_parallel": usual.friction_parallel * drag,
         }
 
-    def info(self, rows, memory):
-        return super().info(rows, memory) | {"crossed": memory["crossed"] != 0.0}
+    def info(self, row, memory, info):
+        info.crossed = memory.crossed != 0.0
 
 
 class Escape(Recorded):
@@ -407,6 +423,7 @@ class Escape(Recorded):
         **dict.fromkeys(("side", "farthest", "low", "stage", "reversed", "turned", "run"), "f8"),
     }
     reported = [*WormTask.reported, "side", "stage", "reversed", "turned", "run"]
+    informs = {"progress": "f8", "is_success": "?"}
     endings = {ESCAPED: Ending("the worm has escaped", success=True)}
     own_time, own_energy = 11.5, 5.9e-9
     """Time (s) and energy (J) that the commands as recorded take."""
@@ -431,52 +448,52 @@ class Escape(Recorded):
         samples = episodes.draw(lambda rng: rng.uniform(-1.0, 1.0))
         episodes.memory["side"] = np.where(episodes.options.get("side", samples) > 0.0, 1.0, -1.0)
 
-    def reference_angles(self, rows, memory):
-        return memory["side"][:, None] * super().reference_angles(rows, memory)
+    def reference_angles(self, row, memory, drive):
+        super().reference_angles(row, memory, drive)
+        for j in range(len(drive)):
+            drive[j] *= memory.side
 
-    def value(self, rows, memory):
-        stage, heading = memory["stage"].copy(), memory["side"] * rows["rod_angle"].mean(1)
-        ahead = np.sum((rows["centre"] - memory["start"]) * memory["goal"], 1)
-        memory["farthest"] = np.maximum(memory["farthest"], ahead)
-        memory["low"] = np.where(stage == 0, heading, np.minimum(memory["low"], heading))
-        away = rows["centre"] - memory["turn_centre"]
+    def value(self, row, memory):
+        stage, heading = memory.stage, memory.side * mean(row.rod_angle)
+        x, y = row.centre[0] - memory.start[0], row.centre[1] - memory.start[1]
+        ahead = x * memory.goal[0] + y * memory.goal[1]
+        memory.farthest = max(memory.farthest, ahead)
+        memory.low = heading if stage == 0.0 else min(memory.low, heading)
         way = self.fastest_way / self.control_rate
-        self._advance(memory, "reversed", stage == 0, memory["farthest"] - ahead, way, self.retreat)
-        self._advance(
-            memory, "turned", stage == 1, heading - memory["low"], self.fastest_turn / self.control_rate, self.turn
-        )
-        self._advance(memory, "run", stage == 2, np.sqrt(np.sum(away * away, 1)), way, rows["length"])
-        memory["turn_centre"] = np.where((stage < 2)[:, None], rows["centre"], memory["turn_centre"])
-        complete = np.where(stage == 0, memory["reversed"] >= self.retreat, memory["turned"] >= self.turn)
-        memory["stage"] = np.where((stage < 2) & complete, stage + 1, stage)
-        paid = self.haste * rows["time"] / self.own_time + self.effort * memory["energy"] / self.own_energy
-        return np.where(rows["status"] != 0.0, -self.fine, self._progress(rows, memory) - paid)
+        if stage == 0.0:
+            memory.reversed = self.advanced(memory.reversed, memory.farthest - ahead, way, self.retreat)
+        elif stage == 1.0:
+            most = self.fastest_turn / self.control_rate
+            memory.turned = self.advanced(memory.turned, heading - memory.low, most, self.turn)
+        else:
+            x, y = row.centre[0] - memory.turn_centre[0], row.centre[1] - memory.turn_centre[1]
+            memory.run = self.advanced(memory.run, math.sqrt(x * x + y * y), way, row.length)
+        if stage < 2.0:
+            memory.turn_centre[0], memory.turn_centre[1] = row.centre[0], row.centre[1]
+            complete = memory.reversed >= self.retreat if stage == 0.0 else memory.turned >= self.turn
+            memory.stage = stage + 1.0 if complete else stage
+        paid = self.haste * row.time / self.own_time + self.effort * memory.energy / self.own_energy
+        return -self.fine if row.status != 0.0 else self.progress(row, memory) - paid
 
-    @staticmethod
-    def _advance(
-        memory: Rows, name: str, counts: NDArray[np.bool_], progress: Floats, most: float, whole: Floats | float
-    ) -> None:
-        """Raise the progress in a stage to the present one, by a limited step, up to the whole of it."""
-        before = memory[name].copy()
-        raised = np.minimum(np.maximum(before, np.minimum(progress, before + most)), whole)
-        memory[name] = np.where(counts, raised, before)
+    def advanced(self, before: Any, present: Any, most: Any, whole: Any) -> Any:
+        """Raise the progress in a stage to the present one, by at most ``most``, up to the whole of it."""
+        return min(max(before, min(present, before + most)), whole)
 
-    def _progress(self, rows: Rows, memory: Rows) -> Floats:
-        """Part of the escape that is done, (B,)."""
-        reversed_, turned, run = memory["reversed"] / self.retreat, memory["turned"] / self.turn, memory["run"]
-        return 0.2 * reversed_ + 0.4 * turned + 0.4 * run / rows["length"]
+    def progress(self, row: Any, memory: Any) -> Any:
+        """Share of the escape that is done."""
+        reversed_, turned = memory.reversed / self.retreat, memory.turned / self.turn
+        return 0.2 * reversed_ + 0.4 * turned + 0.4 * memory.run / row.length
 
-    def _escaped(self, rows: Rows, memory: Rows) -> NDArray[np.bool_]:
-        return (memory["stage"] == 2) & (memory["run"] >= rows["length"])
+    def escaped(self, row: Any, memory: Any) -> Any:
+        """Tell whether the worm has escaped."""
+        return memory.stage == 2.0 and memory.run >= row.length
 
-    def ending(self, rows, memory):
-        return np.where(self._escaped(rows, memory), ESCAPED, 0.0)
+    def ending(self, row, memory):
+        return ESCAPED if self.escaped(row, memory) else 0.0
 
-    def info(self, rows, memory):
-        return super().info(rows, memory) | {
-            "progress": self._progress(rows, memory),
-            "is_success": self._escaped(rows, memory),
-        }
+    def info(self, row, memory, info):
+        super().info(row, memory, info)
+        info.progress, info.is_success = self.progress(row, memory), self.escaped(row, memory)
 
 
 class Follow(Recorded):
@@ -511,6 +528,7 @@ class Follow(Recorded):
     _meaning = f"path {', '.join(map(str, ahead))} frames ahead, from the centre, along and left of the head"
     observes = {"path": Field(2 * len(ahead), "m", 0.5e-3, _meaning)}
     remembers = {"origin": "2f8", "heading": "f8"}
+    informs = {"error": "f8", "is_success": "?"}
 
     def __init__(self, turn: str = "omega_turn", **arguments: Any) -> None:
         choice("turn", turn, RECORDED)
@@ -544,32 +562,45 @@ class Follow(Recorded):
         episodes.memory["origin"] = rows["centre"]
         episodes.memory["heading"] = rows["rod_angle"].mean(1)
 
-    def place(self, rows: Rows, memory: Rows, ahead: int = 0) -> Floats:
-        """Point of the path (B, 2) m, ``ahead`` frames from now."""
-        frame = np.minimum(np.rint(rows["time"] * FRAME_RATE).astype(int) + ahead, len(self.path) - 1)
-        return memory["origin"] + to_body_frame(-memory["heading"], self.path[frame])
+    def place(self, row: Any, memory: Any, ahead: int) -> Any:
+        """Point of the path (m), ``ahead`` frames from now."""
+        frame = min(int(np.rint(row.time * FRAME_RATE)) + ahead, len(self.path) - 1)
+        x, y = body_frame(-memory.heading, self.path[frame, 0], self.path[frame, 1])
+        return memory.origin[0] + x, memory.origin[1] + y
 
-    def sense(self, rows, memory):
-        fields = super().sense(rows, memory)
-        points = [to_body_frame(fields["heading"], self.place(rows, memory, k) - rows["centre"]) for k in self.ahead]
-        return fields | {"path": np.concatenate(points, 1)}
+    def sense(self, row, memory, observation):
+        super().sense(row, memory, observation)
+        for k in range(len(self.ahead)):
+            x, y = self.place(row, memory, self.ahead[k])
+            along, left = body_frame(self.heading(row), x - row.centre[0], y - row.centre[1])
+            observation.path[2 * k], observation.path[2 * k + 1] = along, left
 
-    def _error(self, rows: Rows, memory: Rows) -> Floats:
-        away = self.place(rows, memory) - rows["centre"]
-        return np.sqrt(np.sum(away * away, 1))
+    def error(self, row: Any, memory: Any) -> Any:
+        """Distance from the point of the path, m."""
+        x, y = self.place(row, memory, 0)
+        x, y = x - row.centre[0], y - row.centre[1]
+        return math.sqrt(x * x + y * y)
 
-    def value(self, rows, memory):
-        near = tolerance(self._error(rows, memory), 0.0, 0.02e-3, 0.2e-3)
-        return memory["value"] + near - self.effort * rows["muscle_work"] / self.own_work
+    def value(self, row, memory):
+        near = tolerance(self.error(row, memory), 0.0, 0.02e-3, 0.2e-3)
+        return memory.value + near - self.effort * row.muscle_work / self.own_work
 
-    def _complete(self, rows: Rows) -> NDArray[np.bool_]:
-        return rows["time"] * FRAME_RATE > len(self.path) - 1.5
+    def complete(self, row: Any) -> Any:
+        """Tell whether the path is complete."""
+        return row.time * FRAME_RATE > len(self.path) - 1.5
 
-    def ending(self, rows, memory):
-        lost = self._error(rows, memory) > rows["length"]
-        return np.where(lost, LOST, np.where(self._complete(rows), COMPLETE, 0.0))
+    def ending(self, row, memory):
+        if self.error(row, memory) > row.length:
+            return LOST
+        return COMPLETE if self.complete(row) else 0.0
 
-    def info(self, rows, memory):
-        error = self._error(rows, memory)
-        success = self._complete(rows) & (error <= rows["length"])
-        return super().info(rows, memory) | {"error": error, "is_success": success}
+    def info(self, row, memory, info):
+        super().info(row, memory, info)
+        info.error = self.error(row, memory)
+        info.is_success = self.complete(row) and info.error <= row.length
+
+
+def path_place(task: Follow, rows: Rows, memory: Rows, ahead: int = 0) -> Floats:
+    """Point of the path (B, 2) m for many rows, as pictures show it."""
+    frame = np.minimum(np.rint(rows["time"] * FRAME_RATE).astype(int) + ahead, len(task.path) - 1)
+    return memory["origin"] + to_body_frame(-memory["heading"], task.path[frame])

@@ -192,9 +192,10 @@ def worm() -> Live:
     n = animal.params.n_rods
     kernels = {
         "advance": (worm_body.midpoint, ("state", "work", "steps", "dt", "profile")),
-        "points": (chain_points, ("rod_angle", "centre", "length", "points")),
+        "points": (chain_points, ("rod_angle", "centre", "length", "lengths", "masses", "points")),
     }
     arrays = {"work": _work(animal), "profile": animal._profile, "points": np.zeros((1, n + 1, 2))}
+    arrays |= {"lengths": animal.rod_lengths, "masses": animal.rod_masses}
     views = {"rod_angle": ("rod_angle", (1, n)), "centre": ("centre", (1, 2)), "length": ("length", (1,))}
     (water, along_water), (agar, along_agar) = (friction(sigma) for sigma in (0.0, 1.0))
     recorded = {name: load_kymogram(name).astype("<f4").tobytes() for name in RECORDED}

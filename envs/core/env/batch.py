@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..arguments import choice, shown, whole
 from ..model.animal import MAX_STEPS
 from ..model.events import Event, EventQueue
+from .hooks import columns, interned, is_foreign, try_hooks
 from .options import ResetOptions, Values
 from .row_kernels import clip_actions, close_step
 from .spec import SPLITS
@@ -135,7 +136,8 @@ class Batch:
         whole("num_envs", count)
         self.options = ResetOptions(self.task, count, randomize)
         self.rows = animal.rows(count)
-        self.memory = np.zeros(count, self.task.memory)
+        self.rows = self.rows.view(interned(self.rows.dtype))
+        self.memory = np.zeros(count, interned(self.task.memory))
         self.rngs: list[np.random.Generator] = []
         choice("observation", observation, ("fields", "modes", "pixels"))
         if observation == "modes":
@@ -156,6 +158,8 @@ class Batch:
             from .senses import Senses
 
             self.senses = Senses(self.task, count, self.frames.shape[2:], self.frames.dtype.type, *imperfections)
+        self._observations: NDArray[Any] | None = None
+        self._infos: NDArray[Any] | None = None
         self.ids = np.arange(count)
         self.queue = EventQueue(count)
         self.fps = min(self.task.control_rate, FASTEST)
@@ -169,6 +173,7 @@ class Batch:
         """Set physical parameters of the animals in the middle of their episodes, one value or one per row."""
         for name, value in self.options.parameters(values, len(self.rows)).items():
             self.rows[name] = value
+        self._observations = self._infos = None
 
     def reset(
         self, ids: NDArray[np.int64], values: Values | None = None, events: Sequence[Event] = (), keep: bool = False
@@ -178,6 +183,9 @@ class Batch:
             self.options.keep(ids, values or {}, events)
         for some, options in self.options.episodes(ids, self.rngs, values or {}):
             self.task.reset(self.rows, self.memory, some, [self.rngs[i] for i in some], options)
+        self._observations = self._infos = None
+        if is_foreign(type(self.task)):
+            try_hooks(self.task, self.rows[ids], self.memory[ids])
         for j, i in enumerate(ids):
             self.queue.set(i, [event.of(j) for event in events] if events else self.options.defaults[i].events)
         start = self._present(self.rows[ids], self.memory[ids])
@@ -211,12 +219,12 @@ class Batch:
         self.queue.apply_due(rows, ids, task.animal.dt)
         if self.senses is not None:
             actions = self.senses.act(actions, ids)
-        drive = task.command(actions, rows, memory)
+        drive = task.hooks.command(actions, rows, memory)
         task.animal.advance(rows, ids, drive if len(ids) == len(rows) else drive[ids], self.steps)
-        rewards = task.reward(rows, memory)
+        rewards, endings, self._observations, self._infos = task.hooks.close(rows, memory)
         if self.view is not None:
             self.view.record(rows, memory, ids)
-        return rewards, task.ending(rows, memory)
+        return rewards, endings
 
     def close_step(
         self, ending: NDArray[np.float64], elapsed: NDArray[np.float64], limit: float
@@ -239,7 +247,8 @@ class Batch:
         """Observe again in ``ids``, and give the stacked observations of all rows, as a copy."""
         frames = self.frames
         if len(ids):
-            new = self._present(self.rows, self.memory)
+            new = self._observations if self.pixels is None else None
+            new = self._present(self.rows, self.memory) if new is None else new
             if self.senses is not None:
                 new = self.senses.see(new, ids)
             if frames.shape[1] == 1 and len(ids) == len(frames):
@@ -253,11 +262,12 @@ class Batch:
 
     def _present(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[Any]:
         """What there is to be observed in rows."""
-        return self.task.observe(rows, memory) if self.pixels is None else self.pixels.draw(rows, memory)
+        return self.task.hooks.observe(rows, memory) if self.pixels is None else self.pixels.draw(rows, memory)
 
     def info(self) -> dict[str, NDArray[Any]]:
         """Physical quantities of all rows, and the signals asked for."""
-        info = self.task.info(self.rows, self.memory)
+        infos = self.task.hooks.close(self.rows, self.memory, False)[3] if self._infos is None else self._infos
+        info = columns(infos)
         for name in self.signals:
             if name in info:
                 raise ValueError(f"signals: {name!r} is in the info already, as the task means it")
@@ -304,6 +314,7 @@ class Batch:
             rng.bit_generator.state = copy.deepcopy(state)
         for name, own in arrays.items():
             own[...] = snapshot[name]
+        self._observations = self._infos = None
         self.rngs = rngs
         self.options.randomize, self.options.defaults = snapshot["randomize"], copy.deepcopy(snapshot["kept"])
         for i, waiting in enumerate(copy.deepcopy(snapshot["events"])):

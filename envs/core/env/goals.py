@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..arguments import shown
-from ..model.chain import to_body_frame
+from ..model.chain import body_frame
 from ..model.control import Floats
-from .spec import GOALS, Field
+from .hooks import Record
+from .spec import LIMIT, Field
 from .task import EpisodeStart, Rows, Task
 
 
@@ -41,13 +43,13 @@ class GoalTask(Task):
         self.goal = bool(goal)
         super().__init__(**arguments)
 
-    def goal_place(self, rows: Rows) -> Floats:
-        """Place (B, 2) m that is to come to the goal; by default the centre of mass."""
-        return rows["centre"]
+    def goal_place(self, row: Any) -> Any:
+        """Place (x, y) m that is to come to the goal; by default the centre of mass."""
+        return row.centre[0], row.centre[1]
 
     @abstractmethod
-    def goal_wanted(self, memory: Rows) -> Floats:
-        """Give the place (B, 2) m to which it is to come."""
+    def goal_wanted(self, memory: Any) -> Any:
+        """Give the place (x, y) m to which it is to come."""
 
     def fields(self) -> dict[str, Field]:  # noqa: D102
         fields = super().fields()
@@ -69,32 +71,46 @@ class GoalTask(Task):
         super().begin(episodes, rows)
         if self.goal:
             ahead = self.forward(episodes)  # type: ignore[attr-defined]
-            episodes.memory["frame"][:, :2] = self.goal_place(rows)
+            places = [self.goal_place(Record(row)) for row in rows]
+            episodes.memory["frame"][:, :2] = np.reshape(places, (-1, 2))
             episodes.memory["frame"][:, 2] = np.arctan2(ahead[:, 1], ahead[:, 0])
 
-    def sense(self, rows: Rows, memory: Rows) -> dict[str, NDArray[Any]]:  # noqa: D102
-        senses = super().sense(rows, memory)
-        if not self.goal:
-            return senses
-        origin, angle = memory["frame"][:, :2], memory["frame"][:, 2]
-        turned = senses["heading"] - angle
-        return senses | {
-            "facing": np.stack([np.cos(turned), np.sin(turned)], 1),
-            "achieved_goal": to_body_frame(angle, self.goal_place(rows) - origin),
-            "desired_goal": to_body_frame(angle, self.goal_wanted(memory) - origin),
-        }
+    def seen_from_start(self, memory: Any, x: Any, y: Any) -> Any:
+        """Place as from that at the start, along and left of the direction then, m."""
+        return body_frame(memory.frame[2], x - memory.frame[0], y - memory.frame[1])
 
-    def reward(self, rows: Rows, memory: Rows) -> Floats:  # noqa: D102
-        full = super().reward(rows, memory)  # type: ignore[safe-super]
+    def sense(self, row: Any, memory: Any, observation: Any) -> None:  # noqa: D102
+        super().sense(row, memory, observation)
+        if self.goal:
+            turned = self.heading(row) - memory.frame[2]  # type: ignore[attr-defined]
+            observation.facing[0], observation.facing[1] = math.cos(turned), math.sin(turned)
+            x, y = self.goal_place(row)
+            along, left = self.seen_from_start(memory, x, y)
+            observation.achieved_goal[0], observation.achieved_goal[1] = along, left
+            x, y = self.goal_wanted(memory)
+            along, left = self.seen_from_start(memory, x, y)
+            observation.desired_goal[0], observation.desired_goal[1] = along, left
+
+    def reward(self, row: Any, memory: Any) -> Any:  # noqa: D102
+        full = super().reward(row, memory)  # type: ignore[safe-super]
         if not self.goal:
             return full
-        observations = self.observe(rows, memory)
-        return self.compute_reward(*(observations[:, self.layout.slices[name]] for name in GOALS))
+        x, y = self.goal_place(row)
+        along, left = self.seen_from_start(memory, x, y)
+        x, y = self.goal_wanted(memory)
+        there, aside = self.seen_from_start(memory, x, y)
+        x = self.goal_scale * (self.observed(along) - self.observed(there))
+        y = self.goal_scale * (self.observed(left) - self.observed(aside))
+        return 0.0 if math.sqrt(x * x + y * y) <= self.radius else -1.0
+
+    def observed(self, place: Any) -> Any:
+        """Give what is observed of a coordinate of a goal."""
+        return float(np.float32(min(max(place / self.goal_scale, -LIMIT), LIMIT)))
 
     def compute_reward(self, achieved: ArrayLike, desired: ArrayLike) -> Floats:
         """Rewards (...) of goals (..., 2) as they are observed."""
         away = self.goal_scale * (np.asarray(achieved, float) - np.asarray(desired, float))
         return np.where(np.sqrt(np.sum(away * away, -1)) <= self.radius, 0.0, -1.0)
 
-    def ending(self, rows: Rows, memory: Rows) -> Floats:  # noqa: D102
-        return np.zeros(len(rows)) if self.goal else super().ending(rows, memory)
+    def ending(self, row: Any, memory: Any) -> Any:  # noqa: D102
+        return 0.0 if self.goal else super().ending(row, memory)

@@ -15,9 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arguments import choice, number, within
+from ..kernels.jit import kernel
 from ..model.animal import Animal
 from ..model.control import Floats, Values
 from ..model.quantities import Option
+from .hooks import Hooks, NumpyHooks
 from .spec import BODY, ActionField, Ending, Field, Hidden, Layout, Measure, ModeLayout, Score
 
 Rows = NDArray[Any]
@@ -56,15 +58,20 @@ class EpisodeStart:
 class Task(ABC):
     """What an environment asks of a task; ``envs/worm/tasks.py`` holds examples.
 
-    A task is NumPy over rows and holds nothing itself: what it must remember of a row is a record of ``memory``.
-    Results for a row must not depend on how many rows there are: elementwise operations and sums along the last axis
-    are safe, matrix products are not.
+    Tables say what a task observes (``observes``), what actions mean (`action_fields`), what it remembers of a row
+    (``remembers``), what it tells (``reported`` and ``informs``), its ``options``, ``endings`` and ``score``. `start`
+    and `begin` start episodes: they are NumPy code for many rows.
 
-    A task says as data what it observes (``observes``), what actions mean (`action_fields`), what it remembers
-    (``remembers``), its ``options``, ``endings`` and ``score``, and what of memory and rows it reports (``reported``).
-    It does seven things: it starts episodes (`start`), begins their memory (`begin`), commands the animal (`command`),
-    senses (`sense`), rewards (`reward`), ends episodes (`ending`) and informs (`info`). Each animal has a base class
-    that does most of it; a task adds to what ``super()`` gives.
+    Five methods run in every step: `command`, `reward`, `ending`, `sense` and `info`. They are plain Python for one
+    animal, and are compiled (`hooks.Hooks`), together with all methods that they call by ``self`` or ``super()``:
+
+    - ``row`` is the record of the animal, ``memory`` that of what the task remembers. Hooks read and set their fields.
+    - They work on numbers. They loop over the entries of arrays, and do not calculate with whole arrays.
+    - ``self.name`` is a constant: a number or an array. It is read once. A condition on a word, a flag or None decides
+      what is compiled.
+    - They call kernels and functions of ``math``. `sense` and `info` change neither row nor memory.
+
+    Each animal has a base class that does most of it.
 
     Of the arguments that all tasks have, ``actions`` is one of ``action_modes``, by default the first, and
     ``control_rate`` (Hz) stands instead of the task's; others are refused with a ValueError.
@@ -97,7 +104,11 @@ class Task(ABC):
     physiology: Mapping[str, Measure] = {}
     """What is measured of the animal, by name, and its limits, which are fixed before anything is trained."""
     reported: Sequence[str] = ("time",)
-    """Fields of the memory, or else of the animal's rows, that `info` copies."""
+    """Fields of the memory, or else of the animal's rows, that are copied into the info."""
+    informs: Mapping[str, str] = {}
+    """What `info` sets, likewise, added to what the base classes set."""
+    compiled = True
+    """False runs the hooks as plain Python, so that prints and breakpoints work; the task is much slower."""
     drives = False
     """Whether values of the action are the drive of the animal."""
     residual_to = "the reference controller, whose own action is zero"
@@ -116,13 +127,13 @@ class Task(ABC):
 
     # What it is made of.
 
-    def _gathered(self, name: str) -> dict[str, Any]:
+    def gathered(self, name: str) -> dict[str, Any]:
         """Entries of a table of the class and its bases, theirs first."""
         return {key: value for base in reversed(type(self).__mro__) for key, value in vars(base).get(name, {}).items()}
 
     def fields(self) -> dict[str, Field]:
         """Entries of the observation, in order; by default what the class and its bases say in ``observes``."""
-        return self._gathered("observes")
+        return self.gathered("observes")
 
     @abstractmethod
     def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
@@ -130,7 +141,7 @@ class Task(ABC):
 
     def memory_fields(self) -> list[tuple[Any, ...]]:
         """What is remembered of a row, as fields of a dtype; by default what class and bases say in ``remembers``."""
-        return [(name, form.format(self=self)) for name, form in self._gathered("remembers").items()]
+        return [(name, form.format(self=self)) for name, form in self.gathered("remembers").items()]
 
     @cached_property
     def layout(self) -> Layout:
@@ -156,15 +167,15 @@ class Task(ABC):
         return np.repeat([one.low for one in fields], sizes), np.repeat([one.high for one in fields], sizes)
 
     @cached_property
-    def _held(self) -> list[tuple[str, bool]]:
-        """Fields of the observation that memory or rows hold under the same name, and whether memory does."""
-        remembered, state = self.memory.names or (), self.animal.state.names or ()
-        return [(name, name in remembered) for name in self.layout.fields if name in (*remembered, *state)]
+    def hooks(self) -> Hooks:
+        """The hooks as loops over rows."""
+        return Hooks(self, self.compiled) if self.scalar else NumpyHooks(self)
 
-    @cached_property
-    def _reported(self) -> list[tuple[str, bool]]:
-        """Names that are reported, and whether memory holds them."""
-        return [(name, name in (self.memory.names or ())) for name in self.reported]
+    scalar = False
+    """Whether hooks are for one animal; False is the old NumPy form."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "hooks"}  # compiled code is not copied
 
     # What it does.
 
@@ -205,34 +216,56 @@ class Task(ABC):
         """Set memory that depends on the animals as they have been started, ``rows`` (A,)."""
         return
 
-    def command(self, actions: Floats, rows: Rows, memory: Rows) -> Floats:
-        """Drive in SI (B, nu) from actions (B, action_size) in [-1, 1], before the physics; by default `values`."""
-        return self.values(actions)
+    def command(self, row: Any, memory: Any, action: Any, drive: Any) -> None:
+        """Set the ``drive`` (nu,) in SI from an ``action`` (action_size,) in [-1, 1], before the physics."""
+        for j in range(len(drive)):
+            drive[j] = self.meaning(action, j)
 
-    def sense(self, rows: Rows, memory: Rows) -> dict[str, NDArray[Any]]:
-        """Values in SI, each (B, size) or (B,), of all `fields`, and others that a subclass needs.
+    circuit_in_loop = False
+    """Whether a circuit of the task's own runs between `prepare` and `command`."""
 
-        Those that the memory, or else the rows, hold under the name of the field are given here.
+    def prepare(self, row: Any, memory: Any, action: Any) -> None:
+        """Set in the memory what a circuit in the loop needs, which then runs by `advance_circuit`."""
+        return
+
+    def advance_circuit(self, rows: Rows, memory: Rows) -> None:
+        """Advance circuits of many rows by a control period; NumPy code, called if ``circuit_in_loop``."""
+        return
+
+    def meaning(self, action: Any, j: int) -> Any:
+        """What entry ``j`` of an action means in SI."""
+        return self.low[j] + 0.5 * (action[j] + 1.0) * (self.high[j] - self.low[j])
+
+    def sense(self, row: Any, memory: Any, observation: Any) -> None:
+        """Set the fields of the ``observation`` in SI, each (size,).
+
+        Those that the memory, or else the row, holds under the name of the field are set already.
         """
-        return {name: memory[name] if own else rows[name] for name, own in self._held}
-
-    def observe(self, rows: Rows, memory: Rows) -> NDArray[np.float32]:
-        """Observations (B, d): what is sensed, packed."""
-        return self.layout.pack(self.sense(rows, memory))
+        return
 
     @abstractmethod
-    def reward(self, rows: Rows, memory: Rows) -> Floats:
-        """Rewards (B,); called once after the physics of each period, so it may keep progress in memory."""
+    def reward(self, row: Any, memory: Any) -> Any:
+        """Give the reward; called once after the physics of each period, so it may keep progress in memory."""
 
-    def ending(self, rows: Rows, memory: Rows) -> Floats:
-        """Ending (B,) of each row: 0 while it goes on, else a key of ``endings``."""
-        return np.zeros(len(rows))
+    def ending(self, row: Any, memory: Any) -> Any:
+        """Give the ending: 0 while the episode goes on, else a key of ``endings``."""
+        return 0.0
 
-    def info(self, rows: Rows, memory: Rows) -> dict[str, NDArray[Any]]:
-        """Physical quantities in SI, each with a leading axis of B, none a view of its arguments."""
-        return {name: (memory if own else rows)[name].copy() for name, own in self._reported}
+    def info(self, row: Any, memory: Any, info: Any) -> None:
+        """Set physical quantities in SI, those of ``informs``."""
+        return
 
     # Actions to values and back.
+
+    @property
+    def low(self) -> Floats:
+        """What -1 means in SI, (action_size,)."""
+        return self.action_bounds[0]
+
+    @property
+    def high(self) -> Floats:
+        """What 1 means in SI, (action_size,)."""
+        return self.action_bounds[1]
 
     def values(self, actions: Floats) -> Floats:
         """What actions (B, action_size) mean in SI."""
@@ -301,20 +334,35 @@ def measures(
     return table
 
 
-def tolerance(value: ArrayLike, low: float, high: float, margin: float, at_margin: float = 0.1) -> Floats:
+@kernel
+def tolerance(value, low, high, margin, at_margin=0.1):
     """Reward shaping: 1 inside [low, high], falling smoothly outside: 1 / (1 + c d^2) of the distance d.
 
     The result is ``at_margin``, in (0, 1), at a distance of ``margin`` from the bounds; a margin of 0 gives a step.
+
+    Args:
+        value, low, high, margin (float)
+
+    Returns:
+        float
 
     Raises:
         ValueError: If the bounds are swapped, the margin is negative or ``at_margin`` is not in (0, 1).
     """
     if not low <= high:
-        raise ValueError(f"low must not exceed high, got {low!r} and {high!r}")
-    if not margin >= 0:
-        raise ValueError(f"margin must be at least 0, got {margin!r}")
-    if not 0 < at_margin < 1:
-        raise ValueError(f"at_margin must lie in (0, 1), got {at_margin!r}")
+        raise ValueError("low must not exceed high")
+    if not margin >= 0.0:
+        raise ValueError("margin must be at least 0")
+    if not 0.0 < at_margin < 1.0:
+        raise ValueError("at_margin must lie in (0, 1)")
+    distance = max(max(low - value, value - high), 0.0)
+    if margin == 0.0:
+        return 0.0 if distance > 0.0 else 1.0
+    return 1.0 / (1.0 + (1.0 / at_margin - 1.0) * (distance / margin) ** 2)
+
+
+def tolerances(value: ArrayLike, low: float, high: float, margin: float, at_margin: float = 0.1) -> Floats:
+    """Give `tolerance` for an array."""
     x = np.asarray(value, float)
     distance = np.maximum(np.maximum(low - x, x - high), 0.0)
     if margin == 0:

@@ -27,7 +27,7 @@ from .cache import compiled
 from .compiling import compile_kernel
 
 __all__ = ["asinh", "callback", "compiled", "exp", "fence", "inlined", "kernel", "log", "prange", "serial_and_threaded"]
-__all__ += ["fetch_add", "sincos", "sincos_small", "stream", "uncached", "variant"]
+__all__ += ["fetch_add", "rebound", "sincos", "sincos_small", "stream", "uncached", "variant"]
 
 _intrinsic: Any = intrinsic  # its type is not that of what it makes
 
@@ -64,7 +64,7 @@ def uncached(function: Callable[..., Any]) -> Any:
     return numba.njit(error_model="numpy")(function) if not hasattr(function, "py_func") else function
 
 
-def _copy(function: Callable[..., Any], name: str, module: str | None, constants: dict[str, Any]) -> Callable[..., Any]:
+def rebound(function: Callable[..., Any], name: str, module: str | None = None, **constants: Any) -> Callable[..., Any]:
     """Copy a function under another name, with ``constants`` for some of its global names."""
     names = function.__globals__ | constants if constants else function.__globals__
     copy = types.FunctionType(function.__code__, names, name, function.__defaults__)
@@ -98,7 +98,7 @@ def _variant(function: Any, name: str, constants: frozenset[tuple[str, Any]]) ->
             changed[each] = value
     if plain is not function and not changed:
         return function
-    copy = _copy(plain, f"{plain.__qualname__}_{name}", None, changed)
+    copy = rebound(plain, f"{plain.__qualname__}_{name}", **changed)
     return compile_kernel(copy, inline=getattr(function, "inline", True))
 
 
@@ -112,7 +112,7 @@ def serial_and_threaded(
     """
     twins = []
     for suffix in ("", "_threaded"):
-        twin = _copy(function, (name or function.__qualname__) + suffix, module, constants)
+        twin = rebound(function, (name or function.__qualname__) + suffix, module, **constants)
         animal, what = twin.__module__.split(".")[-2:][0], twin.__qualname__.split(".")[-1]
         label = f"{animal} ({what.replace('_rows', '').replace('_', ' ').strip() or 'rows'})"
         twins.append(compile_kernel(twin, bool(suffix), label))

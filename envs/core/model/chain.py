@@ -11,31 +11,45 @@ from ..kernels.jit import kernel, sincos
 
 
 @kernel
-def chain_points(angle, centre, length, points):
+def chain_head(angle, length, lengths, masses):
+    """Give the place of the first rod's free end from the centre of mass, m; arguments as of `chain_points`."""
+    n = len(angle)
+    x = y = mean_x = mean_y = 0.0
+    for i in range(n):
+        s, c = sincos(angle[i])
+        step = length / n * lengths[i]
+        mean_x += masses[i] * (x + 0.5 * step * c)
+        mean_y += masses[i] * (y + 0.5 * step * s)
+        x += step * c
+        y += step * s
+    return -(mean_x / n), -(mean_y / n)
+
+
+@kernel
+def chain_points(angle, centre, length, lengths, masses, points):
     """Ends of the rods of a chain, from the angles and the centre of mass.
 
     Args:
         angle ((B, n) float, rad): Heading of each rod, first to last.
-        centre ((B, 2) float, m): Centre of mass (rods of equal mass).
+        centre ((B, 2) float, m): Centre of mass.
         length ((B,) float, m): Of the whole chain.
+        lengths, masses ((n,) float): Of each rod, over the mean.
         points ((B, n + 1, 2) float, m): Written: the free end of the first rod, the joints, the free end of the last.
     """
     rows, n = angle.shape
     for b in range(rows):
-        step = length[b] / n
-        x = y = mean_x = mean_y = 0.0
-        points[b, 0, 0] = points[b, 0, 1] = 0.0
+        x, y = chain_head(angle[b], length[b], lengths, masses)
+        x += centre[b, 0]
+        y += centre[b, 1]
+        points[b, 0, 0] = x
+        points[b, 0, 1] = y
+        along = left = 0.0
         for i in range(n):
             s, c = sincos(angle[b, i])
-            mean_x += x + 0.5 * step * c
-            mean_y += y + 0.5 * step * s
-            x += step * c
-            y += step * s
-            points[b, i + 1, 0] = x
-            points[b, i + 1, 1] = y
-        for i in range(n + 1):
-            points[b, i, 0] += centre[b, 0] - mean_x / n
-            points[b, i, 1] += centre[b, 1] - mean_y / n
+            along += length[b] / n * lengths[i] * c
+            left += length[b] / n * lengths[i] * s
+            points[b, i + 1, 0] = along + x
+            points[b, i + 1, 1] = left + y
 
 
 @kernel
@@ -45,46 +59,51 @@ def _side(px, py, qx, qy, rx, ry):
 
 
 @kernel
-def self_crossing(angle, length, scratch, crossed):
-    """Tell which chains cross themselves: two rods that are not neighbours intersect.
+def crosses_itself(angle, length, scratch):
+    """Tell whether a chain crosses itself: two rods that are not neighbours intersect.
 
     A chain whose headings all lie within a half turn cannot cross itself (it advances along the
     middle heading), so the pairs are tested for the others only.
 
     Args:
-        angle ((B, n) float, rad): Headings, continuous along the chain.
+        angle ((n,) float, rad): Headings, continuous along the chain.
         length ((n,) float): Of the rods, in any unit.
         scratch ((n + 1, 2) float): Work space.
-        crossed ((B,) bool): Written.
+
+    Returns:
+        bool
     """
-    rows, n = angle.shape
-    for b in range(rows):
-        low = high = angle[b, 0]
-        for i in range(1, n):
-            low = min(low, angle[b, i])
-            high = max(high, angle[b, i])
-        crossed[b] = False
-        if high - low < np.pi:
-            continue
-        scratch[0, 0] = scratch[0, 1] = 0.0
-        for i in range(n):
-            s, c = sincos(angle[b, i])
-            scratch[i + 1, 0] = scratch[i, 0] + length[i] * c
-            scratch[i + 1, 1] = scratch[i, 1] + length[i] * s
-        for i in range(n - 2):
-            ax, ay, bx, by = scratch[i, 0], scratch[i, 1], scratch[i + 1, 0], scratch[i + 1, 1]
-            for j in range(i + 2, n):
-                cx, cy, dx, dy = scratch[j, 0], scratch[j, 1], scratch[j + 1, 0], scratch[j + 1, 1]
-                # Rods of unit length further apart than 2 cannot meet.
-                if (cx - ax) * (cx - ax) + (cy - ay) * (cy - ay) > 4.0:
-                    continue
-                if (_side(ax, ay, bx, by, cx, cy) > 0.0) != (_side(ax, ay, bx, by, dx, dy) > 0.0) and (
-                    _side(cx, cy, dx, dy, ax, ay) > 0.0
-                ) != (_side(cx, cy, dx, dy, bx, by) > 0.0):
-                    crossed[b] = True
-                    break
-            if crossed[b]:
-                break
+    n = len(angle)
+    low = high = angle[0]
+    for i in range(1, n):
+        low = min(low, angle[i])
+        high = max(high, angle[i])
+    if high - low < np.pi:
+        return False
+    scratch[0, 0] = scratch[0, 1] = 0.0
+    for i in range(n):
+        s, c = sincos(angle[i])
+        scratch[i + 1, 0] = scratch[i, 0] + length[i] * c
+        scratch[i + 1, 1] = scratch[i, 1] + length[i] * s
+    for i in range(n - 2):
+        ax, ay, bx, by = scratch[i, 0], scratch[i, 1], scratch[i + 1, 0], scratch[i + 1, 1]
+        for j in range(i + 2, n):
+            cx, cy, dx, dy = scratch[j, 0], scratch[j, 1], scratch[j + 1, 0], scratch[j + 1, 1]
+            # Rods of unit length further apart than 2 cannot meet.
+            if (cx - ax) * (cx - ax) + (cy - ay) * (cy - ay) > 4.0:
+                continue
+            if (_side(ax, ay, bx, by, cx, cy) > 0.0) != (_side(ax, ay, bx, by, dx, dy) > 0.0) and (
+                _side(cx, cy, dx, dy, ax, ay) > 0.0
+            ) != (_side(cx, cy, dx, dy, bx, by) > 0.0):
+                return True
+    return False
+
+
+@kernel
+def self_crossing(angle, length, scratch, crossed):
+    """Tell which chains cross themselves: write ``crossed`` (B,) for headings (B, n); see `crosses_itself`."""
+    for b in range(len(angle)):
+        crossed[b] = crosses_itself(angle[b], length, scratch)
 
 
 def headings(joint_angle: NDArray[np.float64], heading: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -106,11 +125,16 @@ def start_angles(
 
 
 @kernel
+def body_frame(angle, x, y):
+    """Give the components of a world vector along and to the left of a heading (rad)."""
+    s, c = sincos(angle)
+    return c * x + s * y, c * y - s * x
+
+
+@kernel
 def _rotate(angle, vectors, out):
     for b in range(len(angle)):
-        s, c = sincos(angle[b])
-        out[b, 0] = c * vectors[b, 0] + s * vectors[b, 1]
-        out[b, 1] = c * vectors[b, 1] - s * vectors[b, 0]
+        out[b, 0], out[b, 1] = body_frame(angle[b], vectors[b, 0], vectors[b, 1])
 
 
 def to_body_frame(heading: NDArray[np.float64], vectors: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,0 +1,486 @@
+"""Compile the hooks of a task: methods for one animal, written in plain Python.
+
+`Hooks` translates the methods of a task that run in every step, and the methods that these call, into kernels. A method
+loses ``self``: numbers and arrays that it reads from ``self`` become fields of a record of constants, calls of
+``self.method`` and ``super().method`` become calls of other kernels, and a condition on words, flags or None is decided
+now. Tasks that differ only in their constants share their kernels.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import functools
+import inspect
+import textwrap
+import types
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from numba.core.errors import NumbaError
+from numpy.typing import NDArray
+
+from ..kernels.jit import kernel, rebound
+from .spec import LIMIT
+
+NAMES = ("prepare", "command", "reward", "ending", "sense", "info")
+"""Hooks that every task has."""
+
+Place = tuple[str, ...]
+"""Where an object is found from a task: () is the task, ("animal",) its animal."""
+
+_PACKAGE = __name__.partition(".envs.")[0]
+_KERNELS: dict[Any, Any] = {}
+_DTYPES: dict[Any, Any] = {}
+
+prepare = command = reward = ending = sense = info = copy_sensed = copy_reported = None
+"""Names that `_loops` binds anew in the loops below."""
+
+
+def _prepare_rows(constants, rows, memory, actions):
+    for b in range(len(rows)):
+        prepare(constants[0], rows[b], memory[b], actions[b])
+
+
+def _command_rows(constants, rows, memory, actions, drive):
+    for b in range(len(rows)):
+        command(constants[0], rows[b], memory[b], actions[b], drive[b])
+
+
+def _close_rows(constants, rows, memory, moved, rewards, endings, sensed, numbers, blank, scale, observations, infos):
+    for b in range(len(rows)):
+        if moved:
+            rewards[b] = reward(constants[0], rows[b], memory[b])
+            endings[b] = ending(constants[0], rows[b], memory[b])
+        for j in range(len(scale)):
+            numbers[b, j] = blank
+        copy_sensed(rows[b], memory[b], sensed[b])
+        sense(constants[0], rows[b], memory[b], sensed[b])
+        for j in range(len(scale)):
+            observations[b, j] = min(max(numbers[b, j] / scale[j], -LIMIT), LIMIT)
+        copy_reported(rows[b], memory[b], infos[b])
+        info(constants[0], rows[b], memory[b], infos[b])
+
+
+def interned(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the one dtype object of its kind: numba compares others field by field in each call."""
+    return _DTYPES.setdefault(dtype, dtype)
+
+
+class Hooks:
+    """The hooks of a task as loops over rows.
+
+    Args:
+        task: Its attributes are read when the first rows are processed; later changes have no effect.
+        compiled: False runs the hooks as plain Python, so that prints and breakpoints work; the task is much slower.
+
+    Raises:
+        TypeError: If a hook contains what cannot be compiled, naming the hook and the line.
+    """
+
+    def __init__(self, task: Any, compiled: bool = True) -> None:
+        self._task = task
+        self._compiled = compiled
+        self._values: dict[str, Any] = {}
+        self._methods: dict[Any, tuple[Any, bool]] = {}
+        self._sensed_type = np.dtype([(name, "f8", (field.size,)) for name, field in task.fields().items()])
+        shapes = {**(task.animal.state.fields or {}), **(task.memory.fields or {})}
+        reported = [(name, shapes[name][0]) for name in task.reported]
+        declared = [(name, form.format(self=task)) for name, form in task.gathered("informs").items()]
+        self._info_type = interned(np.dtype(reported + declared))
+        copies = self._copy(self._sensed_type, True), self._copy(self._info_type, False, task.reported)
+        hooks = [self.method((), name)[0] for name in NAMES]
+        self._loops = _loops(*hooks, *copies) if compiled else tuple(_bound(*hooks, *copies))
+        self._scale = np.concatenate([np.broadcast_to(field.scale, field.size) for field in task.fields().values()])
+        self._constants = self._record()
+        self._sensed: dict[int, tuple[NDArray[Any], NDArray[np.float64]]] = {}
+        self.blank = 0.0
+        """What entries of observations hold before `sense`."""
+
+    # What it does.
+
+    def command(self, actions: NDArray[np.float64], rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
+        """Give the drive (B, nu) for actions (B, action_size); the memory changes."""
+        drive = np.empty((len(rows), self._task.animal.drive_size))
+        records = self._records(rows, memory)
+        if self._task.circuit_in_loop:
+            self._loops[0](*records, actions)
+            self._task.advance_circuit(rows, memory)
+        self._loops[1](*records, actions, drive)
+        return drive
+
+    def close(self, rows: NDArray[Any], memory: NDArray[Any], moved: bool = True) -> tuple[NDArray[Any], ...]:
+        """Give rewards (B,), endings (B,), observations (B, d) and infos (B,) at the end of a control period.
+
+        Only observations and infos are given, and memory does not change, unless the rows have ``moved``.
+        """
+        count = len(rows)
+        if count not in self._sensed:
+            sensed = np.zeros(count, interned(self._sensed_type))
+            self._sensed[count] = sensed, sensed.view(np.float64).reshape(count, -1)
+        rewards, endings = np.empty(count), np.empty(count)
+        observations, infos = np.empty((count, len(self._scale)), np.float32), np.zeros(count, self._info_type)
+        sensed, numbers = self._sensed[count]
+        arrays = self._wrapped(sensed), numbers, self.blank, self._scale, observations, self._wrapped(infos)
+        self._loops[2](*self._records(rows, memory), moved, rewards, endings, *arrays)
+        if self._task.observed_modes:
+            parts = {name: np.array(sensed[name]) for name in sensed.dtype.names or ()}
+            observations = self._task.layout.pack(parts)
+        return rewards, endings, observations, infos
+
+    def sensed(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[Any]:
+        """Give what rows sense in SI, as records (B,) with the fields of the observation."""
+        self.close(rows, memory, False)
+        return self._sensed[len(rows)][0].copy()
+
+    def observe(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float32]:
+        """Give the observations (B, d) of rows."""
+        return self.close(rows, memory, False)[2]
+
+    def info(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[Any]]:
+        """Give the infos of rows, in SI, each with a leading axis of B."""
+        return columns(self.close(rows, memory, False)[3])
+
+    def _records(self, rows: NDArray[Any], memory: NDArray[Any]) -> tuple[Any, Any, Any]:
+        return self._constants, self._wrapped(rows), self._wrapped(memory)
+
+    def _wrapped(self, records: NDArray[Any]) -> Any:
+        return records if self._compiled else [Record(each) for each in records]
+
+    # How it is made.
+
+    def method(self, place: Place, name: str, after: type | None = None) -> tuple[Any, bool]:
+        """Give the kernel of a method of the object at a place, and whether it takes the constants.
+
+        Of the classes behind ``after`` in the order of resolution, if it is called by ``super()`` there.
+        """
+        if (place, name, after) not in self._methods:
+            self._methods[place, name, after] = self._method(place, name, after)
+        return self._methods[place, name, after]
+
+    def _method(self, place: Place, name: str, after: type | None) -> tuple[Any, bool]:
+        kinds = type(self.at(place)).__mro__
+        kinds = kinds if after is None else kinds[kinds.index(after) + 1 :]
+        owner = next((kind for kind in kinds if name in vars(kind)), None)
+        function = None if owner is None else vars(owner)[name]
+        if owner is None or not isinstance(function, types.FunctionType | staticmethod):
+            raise TypeError(f"{'.'.join(('self', *place, name))} is not a method that can be compiled")
+        if isinstance(function, staticmethod):
+            return _static(function.__func__, self._compiled), False
+        return self._translated(function, place, owner), True
+
+    def value(self, place: Place) -> Any:
+        """Give the value at a place: a constant that is compiled in, or the name of a field of the record."""
+        value = self.at(place)
+        if value is None or isinstance(value, bool | np.bool_ | str):
+            return ast.Constant(bool(value) if isinstance(value, np.bool_) else value)
+        array = np.asarray(value)
+        if array.dtype.kind not in "bif" or not array.size:
+            what = ".".join(("self", *place))
+            raise TypeError(f"{what} must be a number, an array of numbers, a word, a flag or None, got {value!r}")
+        self._values["__".join(place)] = array
+        field: ast.expr = ast.Name("constants", ast.Load())
+        return ast.Attribute(field, "__".join(place), ast.Load())
+
+    def at(self, place: Place) -> Any:
+        """Give the object at a place."""
+        return functools.reduce(getattr, place, self._task)
+
+    def _record(self) -> Any:
+        values = sorted(self._values.items()) or [("none", np.zeros(()))]
+        record = np.zeros(1, interned(np.dtype([(name, value.dtype, value.shape) for name, value in values])))
+        for name, value in values:
+            record[name] = value
+        return self._wrapped(record)
+
+    def _kernel(self, function: Callable[..., Any]) -> Any:
+        return kernel(function) if self._compiled else plain(function)
+
+    def _translated(self, function: types.FunctionType, place: Place, owner: type) -> Any:
+        name = f"{owner.__qualname__}.{function.__name__}"
+        try:
+            tree = _parsed(function)
+        except OSError:
+            raise TypeError(f"{name} cannot be compiled without its source: write the class into a file") from None
+        translation = _Translation(self, place, owner, name)
+        definition = translation.visit_method(copy.deepcopy(tree))
+        key = function, ast.dump(definition), tuple(sorted(translation.calls.items(), key=lambda call: call[0]))
+        if (key, self._compiled) not in _KERNELS:
+            module = ast.fix_missing_locations(ast.Module([definition], []))
+            code = compile(module, function.__code__.co_filename, "exec", dont_inherit=True)
+            names = dict(function.__globals__)
+            exec(code, names)  # to define it
+            cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+            enclosed = {cell: content.cell_contents for cell, content in cells if cell != "__class__"}
+            new = types.FunctionType(
+                names[function.__name__].__code__,
+                function.__globals__ | enclosed | translation.calls,
+                function.__name__,
+                function.__defaults__,
+            )
+            new.__qualname__, new.__module__ = name, function.__module__
+            _KERNELS[key, self._compiled] = self._kernel(new)
+        return _KERNELS[key, self._compiled]
+
+    def _copy(self, target: np.dtype[Any], flat: bool, names: Iterable[str] | None = None) -> Any:
+        """Make the kernel that copies fields which memory or rows hold under the same name, made ``flat`` or not."""
+        memory, state = self._task.memory.fields or {}, self._task.animal.state.fields or {}
+        lines = ["def copy(row, memory, target):", "    pass"]
+        for name in target.names or () if names is None else names:
+            if name not in memory and name not in state:
+                continue
+            holder, (dtype, *_) = ("memory", memory[name]) if name in memory else ("row", state[name])
+            lines += [f"    {'    ' * k}for i{k} in range({n}):" for k, n in enumerate(dtype.shape)]
+            index = ", ".join(f"i{k}" for k in range(dtype.ndim))
+            place = " + ".join(f"i{k} * {int(np.prod(dtype.shape[k + 1 :]))}" for k in range(dtype.ndim)) or "0"
+            own = f"[{index}]" if index else ""
+            lines.append(
+                f"    {'    ' * dtype.ndim}target.{name}{f'[{place}]' if flat else own} = {holder}.{name}{own}"
+            )
+        return _defined("\n".join(lines), self._compiled)
+
+
+@functools.cache
+def _parsed(function: Any) -> ast.stmt:
+    lines, first = inspect.getsourcelines(function)
+    tree = ast.parse(textwrap.dedent("".join(lines)))
+    return ast.increment_lineno(tree, first - 1).body[0]
+
+
+@functools.cache
+def _static(function: Any, compiled: bool) -> Any:
+    return kernel(function) if compiled else plain(function)
+
+
+@functools.cache
+def _defined(source: str, compiled: bool) -> Any:
+    names: dict[str, Any] = {"__name__": __name__}
+    exec(compile(source, __file__, "exec"), names)
+    return kernel(names["copy"]) if compiled else names["copy"]
+
+
+def _bound(*hooks: Any) -> list[Any]:
+    names = dict(zip((*NAMES, "copy_sensed", "copy_reported"), hooks, strict=True))
+    return [rebound(function, function.__name__, **names) for function in (_prepare_rows, _command_rows, _close_rows)]
+
+
+@functools.cache
+def _loops(*hooks: Any) -> tuple[Any, ...]:
+    """Compile the loops around hooks; tasks with the same hooks share them."""
+    return tuple(_Loop(kernel(function)) for function in _bound(*hooks))
+
+
+class _Loop:
+    """A compiled loop whose errors of compilation tell which hook is wrong."""
+
+    def __init__(self, loop: Any) -> None:
+        self._loop = loop
+
+    def __call__(self, *arguments: Any) -> None:
+        try:
+            self._loop(*arguments)
+        except NumbaError as error:
+            raise TypeError(
+                f"a hook cannot be compiled: {error}\n\nHooks work on numbers: they index arrays and do not "
+                "calculate with whole arrays. `compiled = False` in the class of the task runs them as plain Python."
+            ) from None
+
+
+class _Translation(ast.NodeTransformer):
+    """Translates a method of the object at a ``place``, as the class ``owner`` defines it, into a function."""
+
+    def __init__(self, hooks: Hooks, place: Place, owner: type, name: str) -> None:
+        self._hooks, self._place, self._owner, self._name = hooks, place, owner, name
+        self.calls: dict[str, Any] = {}
+        """Kernels by the names by which the function calls them."""
+
+    def visit_method(self, node: Any) -> ast.FunctionDef:
+        """Translate the definition of the method."""
+        node.decorator_list, node.returns = [], None
+        if isinstance(node.body[0], ast.Expr) and isinstance(node.body[0].value, ast.Constant):
+            node.body = node.body[1:] or [ast.Pass()]
+        node.args.args = [ast.arg("constants"), *(ast.arg(arg.arg) for arg in node.args.args[1:])]
+        node.body = self._visited(node.body) or [ast.Pass()]
+        return node
+
+    def _fail(self, node: Any, problem: str) -> TypeError:
+        return TypeError(f"{self._name}, line {node.lineno}: {problem}")
+
+    def _chain(self, node: Any) -> Place | None:
+        """Names behind ``self`` in ``self.name.name``; None for anything else."""
+        names: list[str] = []
+        while isinstance(node, ast.Attribute):
+            names.insert(0, node.attr)
+            node = node.value
+        return tuple(names) if isinstance(node, ast.Name) and node.id == "self" and names else None
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        chain, function = self._chain(node.func), node.func
+        after = None
+        if chain is None and isinstance(function, ast.Attribute) and ast.unparse(function.value) == "super()":
+            chain, after = (function.attr,), self._owner
+        if chain is None:
+            return self.generic_visit(node)
+        place = (*self._place, *chain[:-1])
+        try:
+            called, takes = self._hooks.method(place, chain[-1], after)
+        except (TypeError, AttributeError) as error:
+            raise self._fail(node, str(error)) from None
+        alias = "_".join(("super" if after else "self", *place, chain[-1]))
+        self.calls[alias] = called
+        arguments = [ast.Name("constants", ast.Load())] if takes else []
+        arguments += [self.visit(each) for each in node.args]
+        keywords = [ast.keyword(each.arg, self.visit(each.value)) for each in node.keywords]
+        return ast.copy_location(ast.Call(ast.Name(alias, ast.Load()), arguments, keywords), node)
+
+    def visit_Attribute(self, node: ast.Attribute) -> Any:
+        chain = self._chain(node)
+        if chain is None:
+            return self.generic_visit(node)
+        if not isinstance(node.ctx, ast.Load):
+            raise self._fail(node, f"self.{'.'.join(chain)} cannot be set in a hook: what changes belongs to memory")
+        try:
+            return ast.copy_location(self._hooks.value((*self._place, *chain)), node)
+        except (TypeError, AttributeError) as error:
+            raise self._fail(node, str(error)) from None
+
+    def visit_Name(self, node: ast.Name) -> Any:
+        if node.id == "self":
+            raise self._fail(node, "self can only be used as self.name in a hook")
+        return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
+        assigned = ast.Assign([node.target], node.value or ast.Constant(0.0))
+        return self.visit(ast.copy_location(assigned, node))
+
+    def _decided(self, test: ast.expr) -> Any:
+        """Translate a condition; it is a constant if it depends on nothing but words, flags and None of the task."""
+        chain = self._chain(test.left) if isinstance(test, ast.Compare) else None
+        if chain is not None and isinstance(test.ops[0], ast.Is | ast.IsNot):  # type: ignore[attr-defined]
+            is_none = self._hooks.at((*self._place, *chain)) is None
+            return ast.Constant(is_none is isinstance(test.ops[0], ast.Is))  # type: ignore[attr-defined]
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            inner = self._decided(test.operand)
+            return ast.Constant(not inner.value) if isinstance(inner, ast.Constant) else ast.UnaryOp(ast.Not(), inner)
+        if isinstance(test, ast.BoolOp):
+            end, rest = isinstance(test.op, ast.Or), []
+            for each in map(self._decided, test.values):
+                if not isinstance(each, ast.Constant):
+                    rest.append(each)
+                elif bool(each.value) is end:
+                    return ast.Constant(end)
+            return ast.BoolOp(test.op, rest) if len(rest) > 1 else rest[0] if rest else ast.Constant(not end)
+        new = self.visit(test)
+        if any(isinstance(each, ast.Name | ast.Attribute | ast.Call) for each in ast.walk(new)):
+            return new
+        return ast.Constant(eval(compile(ast.fix_missing_locations(ast.Expression(new)), "condition", "eval")))
+
+    def visit_If(self, node: ast.If) -> Any:
+        test = self._decided(node.test)
+        if isinstance(test, ast.Constant):
+            return self._visited(node.body if test.value else node.orelse)
+        node.test = ast.copy_location(test, node)
+        node.body = self._visited(node.body) or [ast.Pass()]
+        node.orelse = self._visited(node.orelse)
+        return node
+
+    def _visited(self, statements: list[ast.stmt]) -> list[ast.stmt]:
+        visited = [self.visit(each) for each in statements]
+        return [each for part in visited for each in (part if isinstance(part, list) else [part])]
+
+    def visit_IfExp(self, node: ast.IfExp) -> Any:
+        test = self._decided(node.test)
+        if isinstance(test, ast.Constant):
+            return self.visit(node.body if test.value else node.orelse)
+        return ast.copy_location(ast.IfExp(test, self.visit(node.body), self.visit(node.orelse)), node)
+
+
+class Record:
+    """A record whose fields plain Python reads and sets as attributes, as compiled code does."""
+
+    def __init__(self, record: Any) -> None:
+        object.__setattr__(self, "_record", record)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self._record.dtype.names:
+            raise AttributeError(f"there is no field {name!r}; there are {', '.join(self._record.dtype.names)}")
+        return self._record[name]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if np.shape(getattr(self, name)) != np.shape(value):
+            raise ValueError(f"{name} has shape {np.shape(getattr(self, name))}, and was set to {value!r}")
+        self._record[name] = value
+
+
+@functools.cache
+def plain(function: Any) -> Any:
+    """Give a function that runs as plain Python, with all kernels that it calls."""
+    own = getattr(function, "py_func", function)
+    kernels = {name: plain(own.__globals__[name]) for name in own.__code__.co_names if _is_kernel(own, name)}
+    return rebound(own, own.__qualname__, **kernels)
+
+
+def _is_kernel(function: Any, name: str) -> bool:
+    return hasattr(function.__globals__.get(name), "py_func")
+
+
+def columns(infos: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    """Give the columns of infos by name."""
+    if isinstance(infos, dict):
+        return infos
+    return {name: infos[name] for name in infos.dtype.names or ()}
+
+
+def try_hooks(task: Any, rows: NDArray[Any], memory: NDArray[Any]) -> None:
+    """Run each hook of a task once as plain Python, so that mistakes are told in Python's words.
+
+    Raises:
+        TypeError: Naming the task, if a hook raises, or leaves a field of the observation or the info unset.
+    """
+    rows, memory = rows[:1].copy(), memory[:1].copy()
+    name = type(task).__name__
+    hooks = Hooks(task, compiled=False)
+    try:
+        hooks.command(np.zeros((1, task.action_size)), rows, memory)
+        hooks.close(rows, memory)
+        hooks.blank = np.nan
+        before = rows.tobytes(), memory.tobytes()
+        sensed = hooks.sensed(rows, memory)
+    except Exception as error:
+        frames = [frame for frame in inspect.trace() if frame.filename != __file__]
+        where = f"{frames[-1].function}, line {frames[-1].lineno}" if frames else "a hook"
+        raise TypeError(f"{name}: {where}: {error}") from error
+    if before != (rows.tobytes(), memory.tobytes()):
+        raise TypeError(f"{name}: sense and info must not change row or memory")
+    for field in sensed.dtype.names or ():
+        if np.isnan(sensed[field]).any():
+            raise TypeError(f"{name}: sense leaves observation.{field} unset")
+
+
+def is_foreign(kind: type) -> bool:
+    """Tell whether a class is not one of the package's."""
+    return not kind.__module__.startswith(f"{_PACKAGE}.")
+
+
+class NumpyHooks:
+    """The hooks of a task in NumPy."""
+
+    def __init__(self, task: Any) -> None:
+        self._task = task
+
+    def command(self, actions, rows, memory):
+        return self._task.command(actions, rows, memory)
+
+    def close(self, rows, memory, moved=True):
+        task = self._task
+        ending = rewards = None
+        if moved:
+            rewards, ending = task.reward(rows, memory), task.ending(rows, memory)
+        return rewards, ending, self.observe(rows, memory), self.info(rows, memory)
+
+    def observe(self, rows, memory):
+        return self._task.layout.pack(self._task.sense(rows, memory))
+
+    def info(self, rows, memory):
+        return self._task.info(rows, memory)
