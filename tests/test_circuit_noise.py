@@ -8,7 +8,7 @@ import pytest
 
 from gymnosoma.envs import simulate
 from gymnosoma.envs.core.circuit.circuit import Circuit, Population
-from gymnosoma.envs.core.kernels.noise import normal, normal_at
+from gymnosoma.envs.core.kernels.noise import normal, normal_at, normal_number
 from gymnosoma.envs.lamprey import IsolatedCord
 
 QUIET = [0.4, 0.0, 0.7, *np.zeros(9)]
@@ -24,6 +24,15 @@ def test_kernels_draw_what_arrays_draw():
     drawn = [[normal_at(seed, count, 50, i) for i in range(50)] for count in (0.0, 1.0, 1e6)]
     of_arrays = normal(np.full(3, seed).view(np.uint64), np.array([0.0, 1.0, 1e6]), 50)
     np.testing.assert_allclose(drawn, of_arrays, rtol=1e-12, atol=1e-14)
+
+
+def test_tasks_draw_what_arrays_draw():
+    memory = np.zeros(1, [("seed", "u8")])
+    memory["seed"] = 2**63 - 5
+    seed = memory["seed"][0]
+    for own, of_arrays in ((seed, memory["seed"]), (~seed, ~memory["seed"])):
+        drawn = [normal_number(own, 7.0, 3, i) for i in range(3)]
+        np.testing.assert_allclose(drawn, normal(of_arrays, np.array([7.0]), 3)[0], rtol=1e-14)
 
 
 @pytest.mark.parametrize("dt", [5e-3, 10e-3])

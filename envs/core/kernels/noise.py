@@ -6,6 +6,7 @@ asks, and a saved seed repeats them.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -58,3 +59,11 @@ def normal_at(seed, count, size, i):
     place = np.uint64(np.int64(count)) * np.uint64(2 * size) + np.uint64(i + 1)
     cosine = sincos(2.0 * np.pi * uniform_at(bits, place + np.uint64(size)))[1]
     return np.sqrt(-2.0 * log(uniform_at(bits, place))) * cosine
+
+
+@kernel
+def normal_number(seed, count, size, i):
+    """Give number ``i`` of the ``size`` that `normal` draws behind a ``seed`` (uint64), to the bit as the C library."""
+    place = np.uint64(np.int64(count)) * np.uint64(2 * size) + np.uint64(i + 1)
+    u, angle = uniform_at(seed, place), 2.0 * math.pi * uniform_at(seed, place + np.uint64(size))
+    return math.sqrt(-2.0 * math.log(u)) * math.cos(angle)
