@@ -9,7 +9,6 @@ now. Tasks that differ only in their constants share their kernels.
 from __future__ import annotations
 
 import ast
-import copy
 import functools
 import inspect
 import textwrap
@@ -91,7 +90,9 @@ class Hooks:
         self._info_type = interned(np.dtype(reported + declared))
         copies = self._copy(self._sensed_type, True), self._copy(self._info_type, False, task.reported)
         hooks = [self.method((), name)[0] for name in NAMES]
-        self._loops = _loops(*hooks, *copies) if compiled else tuple(_bound(*hooks, *copies))
+        self.kernels = (*hooks, *copies)
+        """The hooks and the copies that are made beside them."""
+        self._loops = _loops(*self.kernels) if compiled else tuple(_bound(*self.kernels))
         self._scale = np.concatenate([np.broadcast_to(field.scale, field.size) for field in task.fields().values()])
         self._constants = self._record()
         self._sensed: dict[int, tuple[NDArray[Any], NDArray[np.float64]]] = {}
@@ -200,11 +201,11 @@ class Hooks:
     def _translated(self, function: types.FunctionType, place: Place, owner: type) -> Any:
         name = f"{owner.__qualname__}.{function.__name__}"
         try:
-            tree = _parsed(function)
+            tree = ast.parse(_source(function))
         except OSError:
             raise TypeError(f"{name} cannot be compiled without its source: write the class into a file") from None
         translation = _Translation(self, place, owner, name)
-        definition = translation.visit_method(copy.deepcopy(tree))
+        definition = translation.visit_method(tree.body[0])
         key = function, ast.dump(definition), tuple(sorted(translation.calls.items(), key=lambda call: call[0]))
         if (key, self._compiled) not in _KERNELS:
             module = ast.fix_missing_locations(ast.Module([definition], []))
@@ -242,10 +243,9 @@ class Hooks:
 
 
 @functools.cache
-def _parsed(function: Any) -> ast.stmt:
+def _source(function: Any) -> str:
     lines, first = inspect.getsourcelines(function)
-    tree = ast.parse(textwrap.dedent("".join(lines)))
-    return ast.increment_lineno(tree, first - 1).body[0]
+    return "\n" * (first - 1) + textwrap.dedent("".join(lines))  # lines keep their numbers
 
 
 @functools.cache

@@ -1,0 +1,181 @@
+"""Hooks of tasks: what is compiled, how mistakes are told, and that nothing handed out changes later."""
+
+import copy
+import os
+import subprocess
+import sys
+
+import gymnasium
+import numpy as np
+import pytest
+from fixtures.worm_turn import Turn
+from gymnasium.vector import AutoresetMode
+from ids import FIRST, IDS
+
+from gymnosoma.envs.core.env.environment import BodyEnv
+from gymnosoma.envs.core.kernels.sums import interpolate, mean, total
+
+HERE = "test_hooks"
+
+
+class WrongField(Turn):
+    def value(self, row, memory):
+        memory.turnd = 0.0
+        return 0.0
+
+
+class WrongShape(Turn):
+    def value(self, row, memory):
+        memory.turned = row.centre
+        return 0.0
+
+
+class WrongIndex(Turn):
+    def value(self, row, memory):
+        return row.rod_angle[25]
+
+
+class WrongConstant(Turn):
+    def value(self, row, memory):
+        return self.options
+
+
+class Unset(Turn):
+    observes = {"direction": Turn.observes["turned"]}
+
+
+class Changing(Turn):
+    def info(self, row, memory, info):
+        memory.turned += 1.0
+
+
+class SetsItself(Turn):
+    def value(self, row, memory):
+        self.degrees = 1.0
+        return 0.0
+
+
+class WholeArrays(Turn):
+    def value(self, row, memory):
+        return (row.rod_angle * 2.0)[0]
+
+
+class Choosing(Turn):
+    mode, limit, flag = "left", None, True
+
+    def side(self, row, factor=2.0, offset=0.0):
+        return factor * row.time + offset
+
+    def value(self, row, memory):
+        if self.mode == "right" or not self.flag or self.limit is not None:
+            return self.missing
+        return self.side(row, offset=1.0) if self.flag and row.time >= 0.0 else 0.0
+
+
+@pytest.mark.parametrize(
+    "kind, words",
+    [
+        (WrongField, "value, line .*'turnd'.*turned"),
+        (WrongShape, "value, line .*turned has shape"),
+        (WrongIndex, "value, line .*out of bounds"),
+        (WrongConstant, "WrongConstant.value, line .*options must be a number"),
+        (Unset, "sense leaves observation.direction unset"),
+        (Changing, "sense and info must not change"),
+        (SetsItself, "degrees cannot be set in a hook"),
+        (WholeArrays, "a hook cannot be compiled"),
+    ],
+)
+def test_mistakes_are_told_in_plain_words(kind, words):
+    env = BodyEnv(f"{HERE}:{kind.__name__}")
+    with pytest.raises(TypeError, match=words):
+        env.reset(seed=0)
+        env.step(env.action_space.sample())
+
+
+def test_choices_are_made_when_hooks_are_compiled():
+    env = BodyEnv(f"{HERE}:Choosing")
+    env.reset(seed=0)
+    _, reward, *_ = env.step(np.zeros(env.action_space.shape))
+    assert reward == pytest.approx(1.0 + 2.0 / env.task.control_rate)
+
+
+def play(env, steps=30):
+    env.reset(seed=1)
+    rng = np.random.default_rng(0)
+    parts = []
+    for _ in range(steps):
+        observation, reward, _, _, info = env.step(rng.uniform(-1.0, 1.0, env.action_space.shape))
+        parts += [observation, [reward], *(np.ravel(info[name]) for name in sorted(info))]
+    return np.concatenate(parts)
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_plain_python_gives_the_same(env_id):
+    """Plain Python also checks names, shapes and indices."""
+    plain, compiled = (gymnasium.make(env_id).unwrapped for _ in range(2))
+    plain.task.compiled = False
+    assert np.array_equal(play(plain), play(compiled))
+
+
+def test_tasks_that_differ_in_constants_share_kernels():
+    crawl, swim = (gymnasium.make(f"gymnosoma/Worm{name}-v0").unwrapped.task for name in ("Crawl", "Swim"))
+    assert crawl.hooks.kernels == swim.hooks.kernels
+    assert crawl.hooks.kernels != gymnasium.make("gymnosoma/WormFollow-v0").unwrapped.task.hooks.kernels
+
+
+def test_copies_have_hooks_of_their_own():
+    env = BodyEnv(f"{HERE}:Turn")
+    first = play(env)
+    assert np.array_equal(play(copy.deepcopy(env)), first)
+
+
+@pytest.mark.parametrize("env_id", FIRST)
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+def test_what_was_handed_out_never_changes(env_id, mode):
+    """Observations, rewards, endings and infos are the user's, final ones too."""
+    envs = gymnasium.make_vec(env_id, num_envs=3, autoreset_mode=mode, max_episode_steps=5)
+    kept = []
+
+    def keep(*values):
+        for value in values:
+            if isinstance(value, dict):
+                keep(*value.values())
+            elif isinstance(value, np.ndarray) and value.dtype == object:
+                keep(*(each for each in value if each is not None))
+            elif isinstance(value, np.ndarray):
+                kept.append((value, value.copy()))
+
+    keep(*envs.reset(seed=0))
+    for _ in range(12):
+        *values, info = envs.step(envs.action_space.sample())
+        keep(*values, info)
+        over = values[2] | values[3]
+        if mode is AutoresetMode.DISABLED and over.any():
+            keep(*envs.reset(options={"reset_mask": over}))
+    assert len(kept) > 100
+    for value, before in kept:
+        np.testing.assert_array_equal(value, before)
+
+
+def test_numpy_gives_the_same_sums():
+    rng = np.random.default_rng(0)
+    for n in (1, 3, 7, 8, 9, 24, 25, 63, 128):
+        values = rng.normal(size=n)
+        assert total(values) == values.sum() and mean(values) == values.mean()
+    places, values = np.array([0.0, 0.3, 1.0]), np.array([2.0, 5.0, -1.0])
+    for x in (-1.0, 0.0, 0.1, 0.3, 0.9, 1.0, 2.0):
+        assert interpolate(x, places, values) == np.interp(x, places, values)
+
+
+@pytest.mark.parametrize(
+    "ids", [pytest.param(FIRST, marks=pytest.mark.full), pytest.param(IDS, marks=pytest.mark.slow)]
+)
+def test_no_index_is_out_of_bounds(ids, tmp_path):
+    """Environments take steps with checked indices, which are compiled anew."""
+    names = [getattr(each, "values", (each,))[0] for each in ids]
+    code = f"""import gymnasium, sys; sys.path.insert(0, "tests"); import ids
+for env_id in {names}:
+    envs = gymnasium.make_vec(env_id, num_envs=2); envs.reset(seed=0)
+    for _ in range(20): envs.step(envs.action_space.sample())"""
+    variables = os.environ | {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", code], env=variables, check=True)
