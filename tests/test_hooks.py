@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from fixtures.worm_turn import Turn
 from gymnasium.vector import AutoresetMode
-from ids import FIRST, IDS
+from ids import ALL, FIRST, IDS
 
 from gymnosoma.envs.core.env.environment import BodyEnv
 from gymnosoma.envs.core.kernels.sums import interpolate, mean, total
@@ -33,6 +33,11 @@ class WrongShape(Turn):
 class WrongIndex(Turn):
     def value(self, row, memory):
         return row.rod_angle[25]
+
+
+class LateIndex(Turn):
+    def value(self, row, memory):
+        return row.rod_angle[int(1000.0 * row.time)]
 
 
 class WrongConstant(Turn):
@@ -167,15 +172,37 @@ def test_numpy_gives_the_same_sums():
         assert interpolate(x, places, values) == np.interp(x, places, values)
 
 
-@pytest.mark.parametrize(
-    "ids", [pytest.param(FIRST, marks=pytest.mark.full), pytest.param(IDS, marks=pytest.mark.slow)]
-)
-def test_no_index_is_out_of_bounds(ids, tmp_path):
-    """Environments take steps with checked indices, which are compiled anew."""
-    names = [getattr(each, "values", (each,))[0] for each in ids]
-    code = f"""import gymnasium, sys; sys.path.insert(0, "tests"); import ids
+def run_checked(code, folder):
+    """Run code with checked indices, which compiles kernels anew."""
+    code = f"import sys; sys.path.insert(0, 'tests')\n{code}"
+    variables = os.environ | {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(folder)}
+    return subprocess.run([sys.executable, "-c", code], env=variables, capture_output=True, text=True)
+
+
+STEPS = """
+import gymnasium, ids
 for env_id in {names}:
-    envs = gymnasium.make_vec(env_id, num_envs=2); envs.reset(seed=0)
-    for _ in range(20): envs.step(envs.action_space.sample())"""
-    variables = os.environ | {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(tmp_path)}
-    subprocess.run([sys.executable, "-c", code], env=variables, check=True)
+    envs = gymnasium.make_vec(env_id, num_envs=2)
+    envs.reset(seed=0)
+    for _ in range(20):
+        envs.step(envs.action_space.sample())
+"""
+
+
+@pytest.mark.parametrize(
+    "names", [pytest.param(FIRST, marks=pytest.mark.full), pytest.param(ALL, marks=pytest.mark.slow)]
+)
+def test_no_index_is_out_of_bounds(names, tmp_path):
+    finished = run_checked(STEPS.format(names=names), tmp_path)
+    assert finished.returncode == 0, finished.stderr
+
+
+@pytest.mark.full
+def test_checked_indices_are_told(tmp_path):
+    code = f"""
+from gymnosoma.envs.core.env.environment import BodyEnv
+env = BodyEnv("{HERE}:LateIndex")
+env.reset(seed=0)
+env.step(env.action_space.sample())
+"""
+    assert "IndexError: index is out of bounds" in run_checked(code, tmp_path).stderr

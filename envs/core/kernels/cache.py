@@ -44,7 +44,8 @@ def find_folder() -> Path:
     root = os.path.expanduser(os.environ.get("NUMBA_CACHE_DIR") or own)
     if root.startswith("~"):  # no home is known, and code is not loaded from the working folder
         root = os.devnull
-    digest = hashlib.sha256(f"{numba.__version__} {sys.implementation.cache_tag}".encode())
+    checked = " checked" if numba.config.BOUNDSCHECK else ""
+    digest = hashlib.sha256(f"{numba.__version__} {sys.implementation.cache_tag}{checked}".encode())
     with contextlib.suppress(OSError):  # installed without sources
         digest.update(Path(__file__).with_name("compiling.py").read_bytes())
     return Path(root).absolute() / digest.hexdigest()[:16]
