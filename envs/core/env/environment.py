@@ -204,7 +204,6 @@ class BodyEnv(Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         observation, action = self._spaces()
         self.observation_space: Any = observation
         self.action_space: Any = action
-        self._elapsed = np.zeros(1)
         self._ended = True
 
     def reset(
@@ -249,7 +248,7 @@ class BodyEnv(Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
             raise ResetNeeded("the episode has ended or not begun: call reset()")
         batch = self.batch
         rewards, ending = batch.step(batch.check_actions(action, alone=True), batch.ids)
-        self._ended, *_ = batch.close_step(ending, self._elapsed, np.inf)
+        self._ended = bool(ending[0] != 0.0 or batch.rows["status"][0] != 0.0)
         observation = self._row(batch.observe(batch.ids))
         info = self._info()
         if self._ended:
