@@ -129,9 +129,9 @@ def test_the_reflex_excites_what_is_stretched():
         row["q"] = angle
         lengths.append(task.animal.mechanics(row)["length"])
     stretch = lengths[1] - lengths[0]
-    excited = stretch_reflex(task.arm, np.full((1, 7), 1e-6), np.zeros((1, 7)), 40.0, 0.0)[0]
+    excited = [stretch_reflex(arm, np.full(7, 1e-6), np.zeros(7), 40.0, 0.0) for arm in task.arm]
     assert excited == pytest.approx(40.0 * stretch, abs=1e-4 * 40.0 * np.abs(stretch).max())
-    assert np.abs(stretch_reflex(task.arm, np.ones((1, 7)), np.ones((1, 7)))).max() == LARGEST_REFLEX
+    assert max(abs(stretch_reflex(arm, np.ones(7), np.ones(7))) for arm in task.arm) == LARGEST_REFLEX
 
 
 def test_zero_actions_are_the_animals_own_controller():

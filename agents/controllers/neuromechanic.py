@@ -10,8 +10,8 @@ import numpy as np
 
 from gymnosoma.envs.core.model.control import Controller, Flags, Floats, OpenLoop, Values
 from gymnosoma.envs.neuromechanic import Neuromechanic, equilibrate
-from gymnosoma.envs.neuromechanic.hindlimb import PAW_FORCE, POSTURE, RATE, STRETCH, stretch_reflex
-from gymnosoma.envs.neuromechanic.standing import DAMPING, DELAY, HIPS, LEG, STIFFNESS, reflex_torque, standing
+from gymnosoma.envs.neuromechanic.hindlimb import LARGEST_REFLEX, PAW_FORCE, POSTURE, RATE, STRETCH
+from gymnosoma.envs.neuromechanic.standing import DAMPING, DELAY, HIPS, LEG, STIFFNESS, reflex_torque, splay, standing
 from gymnosoma.envs.neuromechanic.tasks import HindlimbHold, Pose, StandGains, StandPulse
 
 from . import Reference, References, drop_task
@@ -27,6 +27,11 @@ class ConstantDrive(OpenLoop):
     def at(self, t: Floats) -> Floats:
         """Drive (T, u)."""
         return np.tile(self.pattern, (len(t), 1))
+
+
+def _reflex(task: HindlimbHold, moved: Floats, largest: float) -> Floats:
+    """Excitation (B, 31) against what joints have moved, (B, 7) times a gain, by ``largest`` at most."""
+    return np.clip(-np.sum(moved[:, None, :] * task.arm, 2), -largest, largest)
 
 
 @dataclass(eq=False)
@@ -46,7 +51,7 @@ class StretchReflex:
         """Excitations (B, 31)."""
         angle, rate = signals["posture_error"], signals["posture_rate"]
         pattern = self.task.pattern if self.pattern is None else self.pattern
-        return pattern + stretch_reflex(self.task.arm, angle, rate, self.stretch_gain, self.rate_gain)
+        return pattern + _reflex(self.task, self.stretch_gain * angle + self.rate_gain * rate, LARGEST_REFLEX)
 
 
 @dataclass(eq=False)
@@ -85,8 +90,7 @@ class IntegralReflex:
         before = np.where(first[:, None], self.start, before)
         self._sum = before + self.integral / self.task.control_rate * angle
         moved = self.stretch_gain * (angle + self._sum) + self.rate_gain * rate
-        reflex = np.clip(-np.sum(moved[:, None, :] * self.task.arm, 2), -self.largest, self.largest)
-        excitation = self._pattern + reflex
+        excitation = self._pattern + _reflex(self.task, moved, self.largest)
         return excitation + self.lead * (excitation - signals["activation"])
 
 
@@ -141,7 +145,7 @@ class Reflex:
     def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
         """Torques of left and right hip (B, 2), N m."""
         stance, angle, rate = (signals[name] for name in Reflex.reads)
-        return reflex_torque(stance, angle, rate, self.stiffness, self.damping)
+        return reflex_torque(splay(stance) * [-1.0, 1.0], angle, rate, self.stiffness, self.damping)
 
 
 class SmithReflex(Reflex):

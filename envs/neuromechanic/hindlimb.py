@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.kernels.jit import kernel
 from .animal import Neuromechanic
 from .model import changed
 
@@ -49,23 +50,20 @@ LARGEST_REFLEX = 0.25
 """Excitation that the stretch reflex adds or takes at most."""
 
 
-def stretch_reflex(
-    arm: NDArray[np.float64],
-    angle: NDArray[np.float64],
-    rate: NDArray[np.float64],
-    stretch_gain: float = STRETCH,
-    rate_gain: float = RATE,
-) -> NDArray[np.float64]:
-    """Excitation (B, m) that each muscle's own stretch, and its rate, add to a pattern.
+@kernel
+def stretch_reflex(arm, angle, rate, stretch_gain=STRETCH, rate_gain=RATE):
+    """Give the excitation that a muscle's own stretch, and its rate, add to a pattern.
 
     Args:
-        arm ((m, n) float, m): Moment arms: a muscle shortens by so much in a radian.
-        angle, rate ((B, n) float, rad and rad/s): Of the joints, from the posture in which nothing is stretched.
+        arm ((n,) float, m): Moment arms: the muscle shortens by so much in a radian.
+        angle, rate ((n,) float, rad and rad/s): Of the joints, from the posture in which nothing is stretched.
         stretch_gain (1/m)
         rate_gain (s/m)
     """
-    moved = stretch_gain * angle + rate_gain * rate
-    return np.clip(-np.sum(moved[:, None, :] * arm, 2), -LARGEST_REFLEX, LARGEST_REFLEX)
+    shortening = 0.0
+    for i in range(len(arm)):
+        shortening += (stretch_gain * angle[i] + rate_gain * rate[i]) * arm[i]
+    return min(max(-shortening, -LARGEST_REFLEX), LARGEST_REFLEX)
 
 
 def hindlimb(

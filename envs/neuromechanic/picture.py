@@ -323,7 +323,7 @@ def _knowledge(canvas: Canvas, task: StandTask, rows: NDArray[Any]) -> None:
         estimate = np.stack([rows["time"], np.rad2deg(rows["neuron"][:, neuron])], 1)
         panel.polyline(estimate[rows["time"] >= panel.low[0]], c.COLD, 1.25)
     area = (left, top + 3 * (height + gap), width, height)
-    torques = task.hip_torque(rows)
+    torques = rows["neuron"][:, -2:] if isinstance(task, StandGains) else rows["input"]
     panel = canvas.trace(area, rows["time"], torques[:, 0], 4.0, 200.0, c.FORE, "torques  ± 200 N m")
     panel.polyline(np.stack([rows["time"], torques[:, 1]], 1)[rows["time"] >= panel.low[0]], c.AFT, 1.25)
     panel.label("left", (panel.high[0], panel.high[1]), c.FORE, 11, (1.0, 0.0), (-40, 4))

@@ -22,24 +22,16 @@ def splay(stance: ArrayLike) -> NDArray[np.float64]:
     return np.arcsin((np.asarray(stance, float) - 1.0) * HIPS / (2.0 * LEG))
 
 
-def reflex_torque(
-    stance: NDArray[np.float64],
-    hip_angle: NDArray[np.float64],
-    hip_rate: NDArray[np.float64],
-    stiffness: float = STIFFNESS,
-    damping: float = DAMPING,
-) -> NDArray[np.float64]:
-    """Torques (B, 2) N m of left and right hip by its own angle and rate; Bunderson et al. (2012), section 3.3.
+def reflex_torque(rest: Any, angle: Any, rate: Any, stiffness: Any = STIFFNESS, damping: Any = DAMPING) -> Any:
+    """Torque (N m) of a hip by its own angle and rate, numbers or arrays; Bunderson et al. (2012), section 3.3.
 
     Args:
-        stance ((B,) or (B, 1) float, hip widths): At whose legs' angles there is no torque.
-        hip_angle ((B, 2) float, rad): Of left and right leg from the torso.
-        hip_rate ((B, 2) float, rad/s)
+        rest, angle (rad): Of the leg from the torso, without torque and now.
+        rate (rad/s)
         stiffness (N m/rad)
         damping (N m s/rad)
     """
-    rest = splay(stance).reshape(-1, 1) * [-1.0, 1.0]
-    return -stiffness * (hip_angle - rest) - damping * hip_rate
+    return -stiffness * (angle - rest) - damping * rate
 
 
 def upright(stance: ArrayLike) -> NDArray[np.float64]:

@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..core.arguments import number
 from ..core.env.spec import Ending, Field, Hidden
-from ..core.env.task import EpisodeStart, Rows, Task, measures
+from ..core.env.task import EpisodeStart, Task, measures, tolerance
+from ..core.kernels.jit import kernel
 from ..core.model.animal import time_step
-from ..core.model.control import Floats
 from ..core.model.quantities import Option
 from .animal import Neuromechanic
 from .contact import SLIP
 from .model import changed
-from .reward import reward_standing
 from .standing import DELAY, LEG, splay, upright
 
 DOWN = 12.0
 """Ending: the figure has fallen."""
+
+
+@kernel
+def move_on(history):
+    """Drop the oldest moment of a history (moments, n), so that the last can be set."""
+    for k in range(len(history) - 1):
+        for i in range(history.shape[1]):
+            history[k, i] = history[k + 1, i]
 
 
 class NeuromechanicTask(Task):
@@ -34,6 +41,7 @@ class NeuromechanicTask(Task):
     * v0: first version
     """
 
+    scalar = True
     animal: Neuromechanic
     control_rate = 100.0
     drives = True
@@ -77,9 +85,12 @@ class StandTask(NeuromechanicTask):
         "hip_rate": Field(2, "rad/s", 1.0, "their rates, a delay ago"),
         "stance": Field(1, "hip widths", 1.0, "distance of the feet at the start"),
     }
-    remembers = {"stance": "f8", "work": "f8", "largest_torque": "f8"}
-    """Distance of the feet at the start; positive work (J) and largest torque (N m) of the hips so far."""
+    remembers = {"stance": "f8", "splay": "f8", "work": "f8", "largest_torque": "f8"}
+    """Distance of the feet at the start and angle (rad) of the legs out of the vertical; positive work (J) and largest
+    torque (N m) of the hips so far, at the ends of control periods."""
     reported = ["time", "stance", "work", "largest_torque"]
+    informs = {"survived": "f8", "push": "f8", "slipping": "i8"}
+    """1 while it stands, the ground's speed (m/s), number of slipping feet."""
     arguments = {
         **NeuromechanicTask.arguments,
         "scheme": "``semi_implicit``, as contacts demand",
@@ -113,14 +124,15 @@ class StandTask(NeuromechanicTask):
         """Model, for time steps of ``dt`` s."""
 
     @abstractmethod
-    def hip_torque(self, rows: Rows) -> Floats:
-        """Torques of left and right hip (B, 2), N m."""
+    def hip_torque(self, row: Any) -> Any:
+        """Torques of left and right hip, N m."""
 
     def start(self, episodes: EpisodeStart) -> dict[str, Any]:
         options, draws = episodes.options, episodes.draw(lambda rng: rng.random(2))
         low, high = self.stances
         stance = episodes.memory["stance"]
         stance[:] = options.get("stance", low + (high - low) * draws[:, 0])
+        episodes.memory["splay"] = splay(stance)
         push = episodes.hidden("push")
         if "push" not in options:
             push = np.where(draws[:, 1] < 0.5, -push, push)
@@ -130,34 +142,40 @@ class StandTask(NeuromechanicTask):
         pulse[:, 2] = push * np.pi / (2.0 * self.pulse_duration)
         return {"q": upright(stance), "pulse": pulse}
 
-    def sense(self, rows: Rows, memory: Rows) -> dict[str, NDArray[Any]]:
-        neuron = rows["neuron"]
-        return super().sense(rows, memory) | {
-            "torso_angle": neuron[:, 0],
-            "torso_rate": neuron[:, 1],
-            "hip_angle": neuron[:, 2:6:2],
-            "hip_rate": neuron[:, 3:6:2],
-        }
+    def hip(self, row: Any, side: int) -> Any:
+        """Angle (rad) and rate (rad/s) of the left (0) or right (1) leg from the torso, a delay ago."""
+        return row.neuron[2 + 2 * side], row.neuron[3 + 2 * side]
 
-    def reward(self, rows: Rows, memory: Rows) -> Floats:
-        reward, body = np.empty(len(rows)), (rows["q"], rows["v"], self.hip_torque(rows), rows["mode"])
-        sums = memory["work"], memory["largest_torque"]
-        reward_standing(*body, splay(memory["stance"]), self.largest_torque, self.control_rate, *sums, reward)
-        return reward
+    def sense(self, row: Any, memory: Any, observation: Any) -> None:
+        observation.torso_angle[0], observation.torso_rate[0] = row.neuron[0], row.neuron[1]
+        for side in range(2):
+            observation.hip_angle[side], observation.hip_rate[side] = self.hip(row, side)
 
-    def ending(self, rows: Rows, memory: Rows) -> Floats:
-        q = rows["q"]
-        torso, left, right = q[:, 2], q[:, 3], q[:, 4]
-        lean = np.maximum(np.abs(torso), np.maximum(np.abs(torso + left), np.abs(torso + right)))
-        return np.where((lean > self.largest_lean) | (q[:, 1] < self.lowest_hips), DOWN, 0.0)
+    def slipping(self, row: Any) -> Any:
+        """Number of feet that slip."""
+        count = 0
+        for mode in row.mode:
+            count += mode >= SLIP
+        return count
 
-    def info(self, rows: Rows, memory: Rows) -> dict[str, NDArray[Any]]:
-        """Time (s), 1 while it stands, stance (hip widths), the ground's speed (m/s), number of slipping feet.
+    def reward(self, row: Any, memory: Any) -> Any:
+        left, right = self.hip_torque(row)
+        power = max(left * row.v[3], 0.0) + max(right * row.v[4], 0.0)
+        memory.work += power / self.control_rate
+        memory.largest_torque = max(memory.largest_torque, abs(left), abs(right))
+        torso, left_leg, right_leg = row.q[2], row.q[3] + memory.splay, row.q[4] - memory.splay
+        lean = math.sqrt((torso**2 + left_leg**2 + right_leg**2) / 3.0)
+        near = tolerance(lean, 0.0, 0.0, 0.5)
+        effort = ((left / self.largest_torque) ** 2 + (right / self.largest_torque) ** 2) / 2.0
+        return 1.0 - 0.4 * (1.0 - near) - 0.1 * effort - 0.1 * (self.slipping(row) / len(row.mode))
 
-        And the positive work (J) and the largest torque (N m) of the hips so far, at the ends of control periods.
-        """
-        return super().info(rows, memory) | {
-            "survived": np.where((rows["status"] == 0.0) & (self.ending(rows, memory) == 0.0), 1.0, 0.0),
-            "push": rows["pulse"][:, 2] * 2.0 * self.pulse_duration / np.pi,
-            "slipping": np.sum(rows["mode"] >= SLIP, 1),
-        }
+    def ending(self, row: Any, memory: Any) -> Any:
+        torso, left, right = row.q[2], row.q[3], row.q[4]
+        lean = max(abs(torso), abs(torso + left), abs(torso + right))
+        return DOWN if lean > self.largest_lean or row.q[1] < self.lowest_hips else 0.0
+
+    def info(self, row: Any, memory: Any, info: Any) -> None:
+        stands = row.status == 0.0 and self.ending(row, memory) == 0.0
+        info.survived = 1.0 if stands else 0.0
+        info.push = row.pulse[2] * 2.0 * self.pulse_duration / np.pi
+        info.slipping = self.slipping(row)

@@ -14,14 +14,15 @@ from numpy.typing import NDArray
 
 from ..core.arguments import choice, number, numbers, shown
 from ..core.env.spec import ActionField, Ending, Field, Hidden
-from ..core.env.task import EpisodeStart, Rows, measures, tolerances
+from ..core.env.task import EpisodeStart, Rows, measures, tolerance
+from ..core.kernels.sums import total_square
 from ..core.model.control import Floats
 from ..core.model.quantities import Option
 from .animal import Neuromechanic
 from .hindlimb import PAW_FORCE, POSTURE, STRETCH_DELAY, hindlimb, stretch_reflex
 from .model import changed
-from .standing import DAMPING, DELAY, STIFFNESS, reflex_torque, splay, standing
-from .task import NeuromechanicTask, StandTask
+from .standing import DAMPING, DELAY, STIFFNESS, reflex_torque, standing
+from .task import NeuromechanicTask, StandTask, move_on
 
 FALLEN, BEYOND = 10.0, 11.0
 """Endings: the limb has left its posture; a joint has left its range."""
@@ -33,11 +34,6 @@ def _pair(name: str, value: Any, minimum: float | None = None, maximum: float | 
     if pair.shape != (2,) or not pair[0] < pair[1]:
         raise ValueError(f"{name} must be (low, high), got {shown(value)}")
     return float(pair[0]), float(pair[1])
-
-
-def _mean_square(values: Floats) -> Floats:
-    """Mean square (B,) of values (B, n); `numpy.mean` takes three times as long."""
-    return np.add.reduce(values**2, 1) / values.shape[1]
 
 
 def kept_pattern(name: str) -> Floats:
@@ -98,10 +94,14 @@ class HindlimbHold(NeuromechanicTask):
         "stiffness": "short-range stiffness of the muscles, in maximal forces per optimal length",
         "delay": "of the senses, s, in whole control periods",
     }
-    remembers = {"push": "({self.seconds},4)f8", "load": "3f8", "pushing": "3f8", "felt": "({self.periods},17)f8"}
-    remembers |= {"shift": "7f8"}
-    """Time (s) and force (N) of each push, load and push in force (N), what is on its way to be felt, oldest first, and
-    how far (rad) actions have moved the posture to which the reflex pulls."""
+    remembers = {"push": "({self.seconds},4)f8", "load": "3f8", "pushing": "3f8", "shift": "7f8"}
+    remembers |= dict.fromkeys(("past_error", "past_rate"), "({self.moments},7)f8")
+    remembers |= {"past_force": "({self.moments},3)f8"}
+    """Time (s) and force (N) of each push, load and push in force (N), and how far (rad) actions have moved the posture
+    to which the reflex pulls. Of all moments from that which is felt to the present: deviations of the joints (rad),
+    their rates (rad/s), deviation of the force on the paw (N)."""
+    informs = {"held": "f8", "posture_error": "f8", "force_error": "f8", "paw_force": "3f8", "push": "f8", "load": "f8"}
+    """Time held (s), deviations of posture (rad, rms) and force, push, load and force on the paw (N)."""
     largest_shift, fastest_shift = 0.5, 2.0
     """Of that posture in each joint, rad and rad/s."""
     seconds, push_duration = 5, 0.05
@@ -130,6 +130,7 @@ class HindlimbHold(NeuromechanicTask):
         number("stiffness", stiffness, above=0)
         self.delay = number("delay", delay, minimum=0, maximum=1)
         self.periods = math.ceil(self.delay * self.control_rate - 1e-6)
+        self.moments = self.periods + 1
         model = hindlimb(stiffness, params=params)
         model["wrench"] = {"push": {"body": "ankle_extension"}}
         choice("scheme", scheme, Neuromechanic.solvers["scheme"])
@@ -191,65 +192,91 @@ class HindlimbHold(NeuromechanicTask):
 
     def begin(self, episodes: EpisodeStart, rows: Rows) -> None:
         # The limb is felt as if it had always been as it is now.
-        episodes.memory["felt"] = self._present(rows)[:, None]
-
-    def command(self, actions: Floats, rows: Rows, memory: Rows) -> Floats:
-        second = np.minimum(rows["time"].astype(np.int64), self.seconds - 1)
-        push = memory["push"][np.arange(len(rows)), second]
-        since = rows["time"] - push[:, 0]
-        pushed = (since >= 0) & (since < self.push_duration)
-        # Pushes begin and end with a control period.
-        memory["pushing"] = np.where(pushed[:, None], push[:, 1:], 0.0)
-        share = np.minimum(rows["time"] / self.load_rise, 1.0)[:, None]
-        rows["wrench"][:, 0, :3] = memory["pushing"] + share * memory["load"]
-        commanded = self.values(actions)
-        if self.actions == "residual":
-            shift = memory["shift"] + commanded / self.control_rate
-            memory["shift"] = np.clip(shift, -self.largest_shift, self.largest_shift)
-            observation = self.sense(rows, memory)
-            felt = observation["posture_error"], observation["posture_rate"]
-            reflex = stretch_reflex(self.arm, *felt, self.stretch_gain, self.rate_gain)
-            added = self.stretch_gain * np.sum(memory["shift"][:, None, :] * self.arm, 2)
-            commanded = np.clip(self.stable_pattern + reflex + added, 0.0, 1.0)
-        memory["felt"] = np.concatenate([memory["felt"], self._present(rows)[:, None]], 1)[:, 1:]
-        return commanded
+        for name, present in zip(("error", "rate", "force"), self._present(rows), strict=True):
+            episodes.memory[f"past_{name}"] = present[:, None]
 
     @staticmethod
-    def _errors(rows: Rows) -> tuple[Floats, Floats]:
-        """Deviations of the joints (B, 7) rad, and of the force on the paw (B, 3) N."""
-        return rows["q"] - POSTURE, rows["reaction"] - PAW_FORCE
+    def _present(rows: Rows) -> tuple[Floats, ...]:
+        """Deviations (A, 7) rad of the joints, their rates, and deviation (A, 3) N of the force on the paw."""
+        return rows["q"] - POSTURE, rows["v"], rows["reaction"] - PAW_FORCE
 
-    def _present(self, rows: Rows) -> Floats:
-        """What will be felt (B, 17): deviations and rates of the joints, deviation of the force."""
-        angle, force = self._errors(rows)
-        return np.concatenate([angle, rows["v"], force], 1)
+    def command(self, row: Any, memory: Any, action: Any, drive: Any) -> None:
+        self.press(row, memory)
+        if self.actions == "residual":
+            for i in range(len(action)):
+                shift = memory.shift[i] + self.meaning(action, i) / self.control_rate
+                memory.shift[i] = min(max(shift, -self.largest_shift), self.largest_shift)
+            for m in range(len(drive)):
+                drive[m] = min(max(self.stable_pattern[m] + self.reflex(memory, m) + self.pull(memory, m), 0.0), 1.0)
+        else:
+            super().command(row, memory, action, drive)
 
-    def sense(self, rows: Rows, memory: Rows) -> dict[str, NDArray[Any]]:
-        felt, joints = memory["felt"][:, 0] if self.periods else self._present(rows), len(POSTURE)
-        parts = np.split(felt, (joints, 2 * joints), 1)
-        named = zip(("posture_error", "posture_rate", "force_error"), parts, strict=True)
-        return super().sense(rows, memory) | dict(named)
+    def press(self, row: Any, memory: Any) -> None:
+        """Set the force on the ankle: the load, and a push, which begins and ends with a control period."""
+        second = min(int(row.time), self.seconds - 1)
+        since = row.time - memory.push[second, 0]
+        pushed = 0.0 <= since < self.push_duration
+        share = min(row.time / self.load_rise, 1.0)
+        for i in range(3):
+            memory.pushing[i] = memory.push[second, 1 + i] if pushed else 0.0
+            row.wrench[0, i] = memory.pushing[i] + share * memory.load[i]
 
-    def reward(self, rows: Rows, memory: Rows) -> Floats:
-        angle, force = self._errors(rows)
-        posture = tolerances(np.sqrt(_mean_square(angle)), 0.0, 0.0, self.posture_margin)
-        pushed = tolerances(np.sqrt(np.sum(force**2, 1)), 0.0, 0.0, self.force_margin)
-        return 0.6 * posture + 0.3 * pushed + 0.1 * (1.0 - _mean_square(rows["activation"]))
+    def reflex(self, memory: Any, m: int) -> Any:
+        """Excitation that the stretch reflex adds to muscle ``m``."""
+        error, rate = memory.past_error[0], memory.past_rate[0]
+        return stretch_reflex(self.arm[m], error, rate, self.stretch_gain, self.rate_gain)
 
-    def ending(self, rows: Rows, memory: Rows) -> Floats:
-        return np.where(np.abs(rows["q"] - POSTURE).max(1) > self.largest_error, FALLEN, 0.0)
+    def pull(self, memory: Any, m: int) -> Any:
+        """Excitation that the shift of the posture adds to muscle ``m``."""
+        shortening = 0.0
+        for i in range(len(POSTURE)):
+            shortening += memory.shift[i] * self.arm[m, i]
+        return self.stretch_gain * shortening
 
-    def info(self, rows: Rows, memory: Rows) -> dict[str, NDArray[Any]]:
-        """Time and time held (s), deviations of posture (rad, rms) and force, force on the paw, push and load (N)."""
-        angle, force = self._errors(rows)
-        return super().info(rows, memory) | {
-            "held": rows["time"].copy(),
-            "posture_error": np.sqrt(_mean_square(angle)),
-            "force_error": np.sqrt(np.sum(force**2, 1)),
-            "paw_force": rows["reaction"].copy(),
-            "push": np.sqrt(np.sum(memory["pushing"] ** 2, 1)),
-            "load": np.sqrt(np.sum(memory["load"] ** 2, 1)),
-        }
+    def sense(self, row: Any, memory: Any, observation: Any) -> None:
+        for i in range(len(row.q)):
+            observation.posture_error[i], observation.posture_rate[i] = memory.past_error[0, i], memory.past_rate[0, i]
+        for i in range(3):
+            observation.force_error[i] = memory.past_force[0, i]
+
+    def reward(self, row: Any, memory: Any) -> Any:
+        self.remember(row, memory)
+        posture = tolerance(self.posture_error(memory), 0.0, 0.0, self.posture_margin)
+        force = tolerance(self.force_error(memory), 0.0, 0.0, self.force_margin)
+        effort = total_square(row.activation) / len(row.activation)
+        return 0.6 * posture + 0.3 * force + 0.1 * (1.0 - effort)
+
+    def remember(self, row: Any, memory: Any) -> None:
+        """Add the present to what is remembered."""
+        move_on(memory.past_error)
+        move_on(memory.past_rate)
+        move_on(memory.past_force)
+        for i in range(len(row.q)):
+            memory.past_error[-1, i] = row.q[i] - POSTURE[i]
+            memory.past_rate[-1, i] = row.v[i]
+        for i in range(3):
+            memory.past_force[-1, i] = row.reaction[i] - PAW_FORCE[i]
+
+    def posture_error(self, memory: Any) -> Any:
+        """Deviation of the posture, rad, rms over the joints."""
+        return math.sqrt(total_square(memory.past_error[-1]) / len(POSTURE))
+
+    def force_error(self, memory: Any) -> Any:
+        """Deviation of the force on the paw, N."""
+        return math.sqrt(total_square(memory.past_force[-1]))
+
+    def ending(self, row: Any, memory: Any) -> Any:
+        for i in range(len(row.q)):
+            if abs(row.q[i] - POSTURE[i]) > self.largest_error:
+                return FALLEN
+        return 0.0
+
+    def info(self, row: Any, memory: Any, info: Any) -> None:
+        info.held = row.time
+        info.posture_error, info.force_error = self.posture_error(memory), self.force_error(memory)
+        info.push, info.load = math.sqrt(total_square(memory.pushing)), math.sqrt(total_square(memory.load))
+        for i in range(3):
+            info.paw_force[i] = row.reaction[i]
 
 
 class StandPulse(StandTask):
@@ -267,7 +294,8 @@ class StandPulse(StandTask):
 
     action_modes = ("torque", "residual")
     physiology = measures("neuromechanic", "StandPulse", StandTask.physiology, largest_torque=StandTask.largest_torque)
-    remembers = {"past": "({self.periods},2)f8"}
+    remembers = {"past_torque": "({self.periods},2)f8"}
+    reflex_torque = staticmethod(reflex_torque)
     residual_scale = 100.0
     """Torque, N m, that an action of 1 adds with ``actions="residual"``."""
 
@@ -292,21 +320,19 @@ class StandPulse(StandTask):
             meaning += f"the sum is clipped at {self.largest_torque:g} N m"
         return {"torque": ActionField(2, -largest, largest, "N m", meaning)}
 
-    def command(self, actions: Floats, rows: Rows, memory: Rows) -> Floats:
-        if self.actions == "residual":
-            observation = self.sense(rows, memory)
-            torque = reflex_torque(memory["stance"], observation["hip_angle"], observation["hip_rate"])
-            torque = np.clip(torque + self.residual_scale * actions, -self.largest_torque, self.largest_torque)
-        else:
-            torque = self.values(actions)
-        memory["past"] = np.concatenate([memory["past"][:, 1:], torque[:, None]], 1)
-        return torque
+    def command(self, row: Any, memory: Any, action: Any, drive: Any) -> None:
+        move_on(memory.past_torque)
+        for side in range(2):
+            torque = self.meaning(action, side)
+            if self.actions == "residual":
+                angle, rate = self.hip(row, side)
+                reflex = self.reflex_torque((2 * side - 1) * memory.splay, angle, rate)
+                torque = reflex + self.residual_scale * action[side]
+            drive[side] = min(max(torque, -self.largest_torque), self.largest_torque)
+            memory.past_torque[-1, side] = drive[side]
 
-    def hip_torque(self, rows: Rows) -> Floats:
-        return rows["input"]
-
-    def sense(self, rows, memory):
-        return super().sense(rows, memory) | {"past_torque": memory["past"].reshape(len(rows), -1)}
+    def hip_torque(self, row: Any) -> Any:
+        return row.input[0], row.input[1]
 
 
 class StandGains(StandTask):
@@ -352,24 +378,24 @@ class StandGains(StandTask):
     def start(self, episodes):
         values = super().start(episodes)
         gains = np.tile([0.0, STIFFNESS, DAMPING], (len(episodes), 1))
-        gains[:, 0] = splay(episodes.memory["stance"])
+        gains[:, 0] = episodes.memory["splay"]
         delay = episodes.draw(lambda rng: rng.uniform(self.shortest_delay, self.longest_delay))
         return values | {"input": gains, "delay": delay / self.longest_delay}
 
-    def command(self, actions: Floats, rows: Rows, memory: Rows) -> Floats:
-        return np.column_stack([splay(memory["stance"]), self.values(actions)])
+    def command(self, row: Any, memory: Any, action: Any, drive: Any) -> None:
+        drive[0], drive[1], drive[2] = memory.splay, self.meaning(action, 0), self.meaning(action, 1)
 
     def action_from_drive(self, drive: Floats) -> NDArray[np.float32]:
         """Action whose gains come closest to those of a drive (B, 3), whose first entry is the stance's."""
         return self.action_from_values(np.asarray(drive)[:, 1:])
 
-    def hip_torque(self, rows: Rows) -> Floats:
-        return rows["neuron"][:, -2:]
+    def hip_torque(self, row: Any) -> Any:
+        return row.neuron[-2], row.neuron[-1]
 
-    def sense(self, rows, memory):
-        _, stiffness, damping = rows["input"].T
-        delay = self.longest_delay * rows["delay"]
-        return super().sense(rows, memory) | {"delay": delay, "stiffness": stiffness, "damping": damping}
+    def sense(self, row: Any, memory: Any, observation: Any) -> None:
+        super().sense(row, memory, observation)
+        observation.delay[0] = self.longest_delay * row.delay
+        observation.stiffness[0], observation.damping[0] = row.input[1], row.input[2]
 
 
 class Pose(NeuromechanicTask):
@@ -397,6 +423,7 @@ class Pose(NeuromechanicTask):
     endings = {BEYOND: Ending("a joint has left its range")}
     remembers = {"goal": "f8"}
     reported = ["time", "goal"]
+    informs = {"error": "f8"}
     margin = 0.5
     """Distance from the goal, rad or m, at which nearness is a tenth."""
     arguments = {
@@ -430,8 +457,8 @@ class Pose(NeuromechanicTask):
         bodies, joints = self.animal.model.bodies, self.animal.model.joints
         choice("joint", bodies[-1] if joint is None else joint, bodies)
         self.joint = len(bodies) - 1 if joint is None else bodies.index(joint)
-        self._ranges = np.array([[one.low, one.high] for one in joints]).T
-        low, high = self._ranges[:, self.joint]
+        self.ranges = np.array([[one.low, one.high] for one in joints]).T
+        low, high = self.ranges[:, self.joint]
         middle = (0.75 * low + 0.25 * high, 0.25 * low + 0.75 * high)
         self.goal = _pair("goal", middle if goal is None else goal, low, high)
         if not self.animal.drive_size:
@@ -461,28 +488,28 @@ class Pose(NeuromechanicTask):
         goal = episodes.draw(lambda rng: rng.uniform(*self.goal))
         episodes.memory["goal"] = episodes.options.get("goal", goal)
         start = np.array([joint.start for joint in joints])
-        inner = np.minimum(0.05, 0.25 * (self._ranges[1] - self._ranges[0]))
-        start = np.clip(start + draws, self._ranges[0] + inner, self._ranges[1] - inner)
+        inner = np.minimum(0.05, 0.25 * (self.ranges[1] - self.ranges[0]))
+        start = np.clip(start + draws, self.ranges[0] + inner, self.ranges[1] - inner)
         return {"q": start, "input": self.inputs[0]}
 
-    def _error(self, rows: Rows, memory: Rows) -> Floats:
-        """Goal less position (B,), rad or m."""
-        return memory["goal"] - rows["q"][:, self.joint]
+    def error(self, row: Any, memory: Any) -> Any:
+        """Goal less position, rad or m."""
+        return memory.goal - row.q[self.joint]
 
-    def sense(self, rows: Rows, memory: Rows) -> dict[str, NDArray[Any]]:
-        return super().sense(rows, memory) | {
-            "joint_angle": rows["q"],
-            "joint_rate": rows["v"],
-            "error": self._error(rows, memory),
-        }
+    def sense(self, row: Any, memory: Any, observation: Any) -> None:
+        for i in range(len(row.q)):
+            observation.joint_angle[i], observation.joint_rate[i] = row.q[i], row.v[i]
+        observation.error[0] = self.error(row, memory)
 
-    def reward(self, rows: Rows, memory: Rows) -> Floats:
-        effort = np.sum(rows["activation"] ** 2, 1) / max(rows["activation"].shape[1], 1)
-        return tolerances(np.abs(self._error(rows, memory)), 0.0, 0.0, self.margin) - 0.05 * effort
+    def reward(self, row: Any, memory: Any) -> Any:
+        effort = total_square(row.activation) / max(len(row.activation), 1)
+        return tolerance(abs(self.error(row, memory)), 0.0, 0.0, self.margin) - 0.05 * effort
 
-    def ending(self, rows: Rows, memory: Rows) -> Floats:
-        low, high = self._ranges
-        return np.where(((rows["q"] < low) | (rows["q"] > high)).any(1), BEYOND, 0.0)
+    def ending(self, row: Any, memory: Any) -> Any:
+        for i in range(len(row.q)):
+            if row.q[i] < self.ranges[0, i] or row.q[i] > self.ranges[1, i]:
+                return BEYOND
+        return 0.0
 
-    def info(self, rows: Rows, memory: Rows) -> dict[str, NDArray[Any]]:
-        return super().info(rows, memory) | {"error": np.abs(self._error(rows, memory))}
+    def info(self, row: Any, memory: Any, info: Any) -> None:
+        info.error = abs(self.error(row, memory))

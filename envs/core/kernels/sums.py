@@ -2,33 +2,43 @@
 
 from __future__ import annotations
 
-from .jit import kernel
+from .jit import kernel, variant
+
+
+@kernel
+def _term(value):
+    return value
+
+
+@kernel
+def _square(value):
+    return value * value
+
+
+@kernel
+def _lane(values, first):
+    """Sum every eighth number from the ``first`` on, up to the last whole eight."""
+    result = _term(values[first])
+    for i in range(first + 8, len(values) - len(values) % 8, 8):
+        result += _term(values[i])
+    return result
 
 
 @kernel
 def total(values):
     """Sum up to 128 numbers (n,) pairwise, as ``numpy.sum`` does along the last axis."""
-    n = len(values)
-    if n < 8:
-        result = 0.0
-        for i in range(n):
-            result += values[i]
-        return result
-    a, b, c, d, e, f, g, h = values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7]
-    whole = n - n % 8
-    for i in range(8, whole, 8):
-        a += values[i]
-        b += values[i + 1]
-        c += values[i + 2]
-        d += values[i + 3]
-        e += values[i + 4]
-        f += values[i + 5]
-        g += values[i + 6]
-        h += values[i + 7]
-    result = ((a + b) + (c + d)) + ((e + f) + (g + h))
-    for i in range(whole, n):
-        result += values[i]
+    n, result, first = len(values), 0.0, 0
+    if n >= 8:
+        left = (_lane(values, 0) + _lane(values, 1)) + (_lane(values, 2) + _lane(values, 3))
+        right = (_lane(values, 4) + _lane(values, 5)) + (_lane(values, 6) + _lane(values, 7))
+        result, first = left + right, n - n % 8
+    for i in range(first, n):
+        result += _term(values[i])
     return result
+
+
+total_square = variant(total, "square", _term=_square)
+"""Sum of the squares of up to 128 numbers."""
 
 
 @kernel
