@@ -92,7 +92,7 @@ def test_action_modes(name):
         action = env.action_space.sample()
         env.step(action)
         for _ in range(50):
-            drive = env.task.command(action[None].astype(float), env.batch.rows, env.batch.memory)
+            drive = env.task.hooks.command(action[None].astype(float), env.batch.rows, env.batch.memory)
         if env.task.cord is not None:
             assert drive.shape == (1, 18) and np.abs(drive).max() <= 1.0
             with pytest.raises(ValueError, match="actions='residual' adds to"):
@@ -120,21 +120,21 @@ def test_zero_actions_are_the_animal(name):
     assert zeros.info["centre"] == pytest.approx(own.info["centre"], abs=1e-6)
 
 
-def test_what_is_added_to_the_steered_cord():
+def test_what_is_added_to_the_steered_cord(monkeypatch):
     """Three cosines a side, in the proportion of the amplitude, from head to tail; the sum ends at what is possible."""
+    monkeypatch.setattr(Escape, "lag", 1e-9)
     envs = gymnasium.make_vec("gymnosoma/LampreyEscape-v0", num_envs=7)
     envs.reset(seed=[0] * 7, options={"weakness": 0.0})
     task, batch = envs.task, envs.batch
     actions = np.concatenate([np.zeros((1, 6)), 0.1 * np.eye(6)])
-    command, memory = super(Weakened, task).command, batch.memory
-    drive = command(actions, batch.rows, memory).reshape(7, 2, 9)
+    drive = task.hooks.command(actions, batch.rows, batch.memory).reshape(7, 2, 9)
     place = np.linspace(0.0, np.pi, 9)
     for side in range(2):
         for mode in range(3):
             added = drive[1 + 3 * side + mode] - drive[0]
             assert added[side] == pytest.approx(0.1 * task.amplitude * np.cos(mode * place))
             assert (added[1 - side] == 0.0).all()
-    assert (command(np.full((7, 6), -1.0), batch.rows, memory).min()) == -1.0
+    assert task.hooks.command(np.full((7, 6), -1.0), batch.rows, batch.memory).min() == pytest.approx(-1.0)
 
 
 @pytest.mark.parametrize("actions", ["motoneuron", "muscle", "brainstem"])
@@ -149,7 +149,7 @@ def test_a_weak_side_loses_excitation_and_nothing_else(actions):
     for sign in (1.0, -1.0):
         memory["excited"] = 0.0
         action = np.full((2, 18), sign)
-        drives = [task.command(action, rows, memory)[:, -18:].reshape(2, 2, 9)[:, :, 3] for _ in range(5)]
+        drives = [task.hooks.command(action, rows, memory)[:, -18:].reshape(2, 2, 9)[:, :, 3] for _ in range(5)]
         asked = task.values(action)[0, 0]
         share = np.array([[1.0, 0.7], [0.7, 1.0]]) if sign > 0.0 else np.ones((2, 2))
         for k, drive in enumerate(drives):
@@ -161,14 +161,14 @@ def test_a_place_counts_where_it_was_nearest():
     envs = gymnasium.make_vec("gymnosoma/LampreyEconomy-v0", num_envs=2)
     envs.reset(seed=0, options={"bearing": 0.5})
     task, rows, memory = envs.batch.task, envs.batch.rows, envs.batch.memory
-    seen = task.sense(rows, memory)
+    seen = task.hooks.sensed(rows, memory)
     assert np.hypot(*seen["target"].T) == pytest.approx(1.2)
     assert np.arctan2(*seen["target"].T[::-1]) == pytest.approx(0.5, abs=0.05)  # heading is that of the bent body
     assert seen["time_left"] == pytest.approx(6.0)
     for away, distance in ((0.4, 0.8), (0.01, 1.15), (0.9, 1.15)):
         memory["place"] = rows["centre"] + [away, 0.0]
-        task.reward(rows, memory)
-        assert task.distance(rows, memory) == pytest.approx(distance)
+        task.hooks.close(rows, memory)
+        assert task.hooks.info(rows, memory)["distance"] == pytest.approx(distance)
 
 
 def test_a_wave_answers_each_row_by_its_own_parameters():

@@ -95,15 +95,12 @@ class WaypointSteering(RowMemory):
     def __post_init__(self) -> None:
         self.reads = (self.goal,)
         self._heading = Heading(self.level, self.gain, self.limit, self.smoothing)
-        self.memory = {"way": np.zeros((self._heading.kept(self.control_rate), 2))}
+        self.memory = {"recent": np.zeros((2, self._heading.kept(self.control_rate)))}
 
     def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
         """Tonic level, asymmetry and head extra (B, 3)."""
         first, memory = self.recall(first)
-        way, heading = signals[self.goal], self._heading
-        recent = np.where(first[:, None, None], heading.begun(way, self.control_rate), memory["way"])
-        memory["way"] = heading.seen(way, recent)
-        return heading.drive(memory["way"])
+        return self._heading.drive(self._heading.asymmetry(signals[self.goal], first, memory["recent"]))
 
 
 class SteeredCPG(LampreyCPG):

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ..core.arguments import choice, whole
 from ..core.circuit.circuit import Circuit
+from ..core.kernels.jit import kernel
 from ..core.kernels.lanes import aligned, in_lanes, matrix
 from ..core.kernels.stepper import Stepper
 from ..core.model.animal import MAX_THREADS, InLanes, time_step
@@ -187,7 +188,10 @@ class Lamprey(InLanes):
         self.circuit = read_circuit(circuit) if corded else None
         n = self.links = len(self.params.length)
         self.drive_size = 3 * corded + 2 * (n - 1) * (drive != "brainstem")
-        self._share = np.asarray(self.params.mass) / np.sum(self.params.mass)
+        self.share = np.asarray(self.params.mass) / np.sum(self.params.mass)
+        """Share of each link in the mass."""
+        self.lengths = np.asarray(self.params.length, float)
+        """Length of each link, m."""
         self._constants: tuple[Any, ...] = (self.params.links(),)
         # The kernel that takes neurons and body together has one scheme, and no substeps.
         self._scheme: tuple[int, ...] = () if together else (code, self.substeps)
@@ -239,7 +243,7 @@ class Lamprey(InLanes):
 
     def _place(self, rows: NDArray[Any]) -> None:
         """Positions and velocities of the links that fit their angles and rates and the centre of mass."""
-        half = 0.5 * np.asarray(self.params.length)
+        half = 0.5 * self.lengths
         phi, omega = rows["link_angle"], rows["link_rate"]
         for axis, along, across in ((0, np.cos(phi), -np.sin(phi)), (1, np.sin(phi), np.cos(phi))):
             for name, mean, step in (
@@ -248,29 +252,25 @@ class Lamprey(InLanes):
             ):
                 place = np.zeros_like(step)
                 place[:, 1:] = np.cumsum(step[:, 1:] + step[:, :-1], 1)
-                rows[name][:, axis] = place + (rows[mean][:, axis] - np.sum(self._share * place, 1))[:, None]
+                rows[name][:, axis] = place + (rows[mean][:, axis] - np.sum(self.share * place, 1))[:, None]
 
     def _arguments(self) -> tuple[Any, ...]:
         return self.dt, *self._constants, *self._scheme
 
-    def heading(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Direction (B,) rad in which the body points on the average of its mass."""
-        return np.sum(self._share * rows["link_angle"], 1) + np.pi
-
     def yaw_rate(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Rate (B,) rad/s of `heading`, positive to the left."""
-        return np.sum(self._share * rows["link_rate"], 1)
+        """Rate (B,) rad/s of turning on the average of the mass, positive to the left."""
+        return np.sum(self.share * rows["link_rate"], 1)
 
     def points(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Head tip, joints and tail tip, (B, n + 1, 2) m."""
         phi = rows["link_angle"]
-        reach = 0.5 * np.asarray(self.params.length)[:, None] * np.stack([np.cos(phi), np.sin(phi)], -1)
+        reach = 0.5 * self.lengths[:, None] * np.stack([np.cos(phi), np.sin(phi)], -1)
         middle = rows["link_position"].swapaxes(1, 2)
         return np.concatenate([middle - reach, (middle + reach)[:, -1:]], 1)
 
     def edge_cells(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Edge cells (B, 2, n - 1) 1/m of each side and joint, the curvature where it is stretched; Eq. 8."""
-        return edges_of(np.diff(rows["link_angle"]), self.params.length)
+        return edges_of(np.diff(rows["link_angle"]), self.lengths)
 
     def neurons(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Outputs (B, 2, P, S) of left and right cells, by population."""
@@ -315,8 +315,28 @@ def excite(rows: NDArray[Any], kick: NDArray[np.float64]) -> None:
     first[:, RIGHT] = np.maximum(-kick, 0.0)[:, None]
 
 
-def edges_of(bending: NDArray[np.float64], length: ArrayLike) -> NDArray[np.float64]:
-    """Edge cells (B, 2, n - 1) 1/m of joint angles (B, n - 1), the curvature where it stretches a side; Eq. 8."""
-    column = np.asarray(length, float)
-    curvature = -bending * 2.0 / (column[1:] + column[:-1])
-    return np.maximum(np.stack([-curvature, curvature], 1), 0.0)
+@kernel
+def stretch(bending, ahead, behind):
+    """Give the curvature (1/m) by which a joint stretches the left and the right side, 0 where it does not; Eq. 8.
+
+    Args:
+        bending (rad): Angle of the joint.
+        ahead, behind (m): Lengths of the links before and behind it.
+    """
+    curvature = -bending * 2.0 / (behind + ahead)
+    return max(-curvature, 0.0), max(curvature, 0.0)
+
+
+@kernel
+def _stretch_rows(bending, length, edges):
+    rows, joints = bending.shape
+    for b in range(rows):
+        for j in range(joints):
+            edges[b, 0, j], edges[b, 1, j] = stretch(bending[b, j], length[j], length[j + 1])
+
+
+def edges_of(bending: NDArray[np.float64], length: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Edge cells (B, 2, n - 1) 1/m of joint angles (B, n - 1) between links of these lengths (n,) m, by `stretch`."""
+    edges = np.empty((len(bending), 2, bending.shape[1]))
+    _stretch_rows(bending, length, edges)
+    return edges

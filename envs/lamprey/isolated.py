@@ -93,6 +93,7 @@ class IsolatedCord(InLanes):
         self.params = LampreyParams() if params is None else params
         self.dt = time_step(dt, 10e-3)
         n = self.links = len(self.params.length)
+        self._lengths = np.asarray(self.params.length, float)
         self.drive_size = 3 + n - 1
         self.parameters: Mapping[str, Option] = {"feedback": PHYSICAL["feedback"], **self.circuit.options()}
         self.cells = self.circuit.cells
@@ -126,7 +127,7 @@ class IsolatedCord(InLanes):
 
     def _move(self, rows: NDArray[Any], ids: NDArray[np.int64], drives: NDArray[np.float64], *arguments: Any) -> None:
         bending = drives[:, :, 3:].reshape(-1, self.links - 1)
-        edge = edges_of(bending, self.params.length).reshape(*drives.shape[:2], -1)
+        edge = edges_of(bending, self._lengths).reshape(*drives.shape[:2], -1)
         super()._move(rows, ids, np.concatenate([drives, edge], 2), *arguments)
 
     def sense(

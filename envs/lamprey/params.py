@@ -221,6 +221,7 @@ LARGEST_TONIC = 0.7
 """Level of the brainstem beyond which the cord's rhythm breaks."""
 
 
+@cache
 def motoneuron() -> NDArray[Any]:
     """Constants of motoneurons without a cord for the kernels, (1,) record.
 

@@ -13,7 +13,7 @@ from ..core.draw import canvas as c
 from ..core.draw.canvas import Canvas, Panel
 from ..core.draw.view import Trail
 from .animal import Lamprey
-from .tasks import Directed, Economy, LampreyTask, Speed, Waypoints
+from .tasks import Directed, Economy, LampreyTask, Speed, Waypoints, present_waypoint
 
 FLESH: c.Colour = (172, 178, 166)
 SHADE: c.Colour = (84, 92, 88)
@@ -69,7 +69,7 @@ def sights(task: Any, trail: Trail) -> list[NDArray[np.float64]]:
 
 @sights.register
 def _(task: Waypoints, trail: Trail) -> list[NDArray[np.float64]]:
-    return [task.waypoint(trail.memory)]
+    return [present_waypoint(task, trail.memory)]
 
 
 @sights.register
@@ -97,10 +97,8 @@ def _(task: Directed, view: Panel, trail: Trail) -> tuple[str, str]:
         view.label(f"{k * mark:g} m", at, c.GOAL, 11, (0.5, 0.5), (18 * side[0], -14 * side[1]), c.PLATE)
     info = task.hooks.info(trail.rows[-1:], trail.memory[-1:])
     if isinstance(task, Speed):
-        return (
-            f"{info['speed'][0]:.2f} of {task.target(trail.rows[-1:], trail.memory[-1:])[0]:.2f} m/s",
-            "along the goal,",
-        )
+        target = task.hooks.sensed(trail.rows[-1:], trail.memory[-1:])["target_speed"][0, 0]
+        return f"{info['speed'][0]:.2f} of {target:.2f} m/s", "along the goal,"
     return f"{info['distance'][0]:.2f} m", "along the goal,"
 
 
@@ -122,7 +120,7 @@ def _(task: Waypoints, view: Panel, trail: Trail) -> tuple[str, str]:
         colour = c.mix(c.GOAL, c.PAPER, 0.35 * k)
         view.ring(at, task.radius, colour, 2.0)
         view.label(f"{reached + k + 1}", at, colour, 14, (0.5, 0.5))
-    view.pointer(task.waypoint(trail.memory[-1:])[0], c.GOAL)
+    view.pointer(present_waypoint(task, trail.memory[-1:])[0], c.GOAL)
     return f"{reached} waypoint{'' if reached == 1 else 's'}", "reached,"
 
 

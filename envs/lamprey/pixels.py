@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..core.draw.pixels import WATER, Colour, Sketch
-from .tasks import Economy, Waypoints
+from .tasks import Economy, Waypoints, present_waypoint
 
 FLESH: Colour = (84, 92, 88)
 HEAD: Colour = (200, 62, 50)
@@ -18,7 +18,7 @@ def sketch(task: Any, rows: Any, memory: Any) -> Sketch:
     length, points = float(np.sum(task.animal.params.length)), task.animal.points(rows)
     result = Sketch(rows["centre"], 3.0 * length, 0.3 * length, WATER)
     if isinstance(task, Waypoints):
-        result.target(task.waypoint(memory), task.radius)
+        result.target(present_waypoint(task, memory), task.radius)
     elif isinstance(task, Economy):
         result.target(memory["place"], task.near)
     else:

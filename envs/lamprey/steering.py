@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..core.kernels.jit import kernel
+from ..core.kernels.sums import total
+from ..core.model.control import Flags, Floats
 from .params import motoneuron, table
 
-Floats = NDArray[np.float64]
+
+@kernel
+def _commands(excite, inhibit, neuron, commands):
+    p = neuron[0]
+    for i in range(len(commands)):
+        u = 1.0 - math.exp((p.threshold - excite[i]) * p.gain) - inhibit[i]
+        enough = p.threshold - math.log1p(-max(u, 0.0)) / p.gain
+        commands[i] = enough / p.excite if u > 0.0 else u / p.inhibit
 
 
 def command(excite: Floats, inhibit: Floats) -> Floats:
@@ -17,14 +27,35 @@ def command(excite: Floats, inhibit: Floats) -> Floats:
 
     A command does one or the other, by what is left of both where Eq. 2 of Ekeberg (1993) adds them up.
     """
-    p = motoneuron()[0]
-    u = 1.0 - np.exp((p["threshold"] - excite) * p["gain"]) - inhibit
-    enough = p["threshold"] - np.log1p(-np.maximum(u, 0.0)) / p["gain"]
-    return np.where(u > 0.0, enough / p["excite"], u / p["inhibit"])
+    commands = np.empty(excite.size)
+    _commands(excite.ravel(), inhibit.ravel(), motoneuron(), commands)
+    return commands.reshape(excite.shape)
 
 
-def _unit(way: Floats) -> Floats:
-    return way / np.maximum(np.sqrt(np.sum(way**2, 1, keepdims=True)), 1e-12)
+@kernel
+def steer(along, left, first, recent, gain, limit):
+    """Give the asymmetry of the brainstem's drive that turns a lamprey to its goal.
+
+    Args:
+        along, left: Way to the goal, along and left of the heading, of any length.
+        first: Whether the lamprey has just started.
+        recent ((2, K) float): Last directions of the goal, changed in place: the present one is put at the end.
+        gain (1/rad), limit: Of a `Steering`.
+    """
+    size, last = max(math.sqrt(along * along + left * left), 1e-12), recent.shape[1] - 1
+    for k in range(last + 1):
+        old = not first and k < last
+        recent[0, k] = recent[0, k + 1] if old else along / size
+        recent[1, k] = recent[1, k + 1] if old else left / size
+    # Directions, not angles, are averaged: a bearing jumps by a turn behind the tail.
+    bearing = math.atan2(total(recent[1]), total(recent[0]))
+    return min(max(-gain * bearing, -limit), limit)
+
+
+@kernel
+def _steer_rows(way, first, recent, gain, limit, asymmetry):
+    for b in range(len(way)):
+        asymmetry[b] = steer(way[b, 0], way[b, 1], first[b], recent[b], gain, limit)
 
 
 @dataclass(frozen=True)
@@ -33,7 +64,7 @@ class Steering:
 
     At a tonic ``level`` the asymmetry follows the bearing with a ``gain`` (1/rad) up to a ``limit``: the drive is
     raised on the side to turn to. As the heading swings with the body, the bearing is averaged over a time of
-    ``smoothing`` (s); ``recent`` are the directions of the goal within it, (B, K, 2), the last one at the end.
+    ``smoothing`` (s).
     """
 
     level: float = 0.4
@@ -45,22 +76,12 @@ class Steering:
         """Number K of directions within the time of ``smoothing``."""
         return max(round(self.smoothing * control_rate), 1)
 
-    def begun(self, way: Floats, control_rate: float) -> Floats:
-        """Directions at the start, where the ``way`` to the goal is (B, 2) along and left of the heading."""
-        return np.repeat(_unit(way)[:, None], self.kept(control_rate), 1)
+    def asymmetry(self, way: Floats, first: Flags, recent: Floats) -> Floats:
+        """Asymmetries (B,) for ways (B, 2) to the goal, by `steer`; ``recent`` (B, 2, K) changes."""
+        result = np.empty(len(way))
+        _steer_rows(np.ascontiguousarray(way), first, recent, float(self.gain), float(self.limit), result)
+        return result
 
-    @staticmethod
-    def seen(way: Floats, recent: Floats) -> Floats:
-        """Directions after another look at the ``way``."""
-        return np.concatenate([recent[:, 1:], _unit(way)[:, None]], 1)
-
-    def drive(self, recent: Floats) -> Floats:
+    def drive(self, asymmetry: Floats) -> Floats:
         """Tonic level, asymmetry and head extra (B, 3)."""
-        # Directions, not angles, are averaged: a bearing jumps by a turn behind the tail.
-        mean = recent.swapaxes(1, 2).copy().sum(2)
-        bearing = np.arctan2(mean[:, 1], mean[:, 0])
-        drive = np.empty((len(recent), 3))
-        drive[:, 0] = self.level
-        drive[:, 1] = np.clip(-self.gain * bearing, -self.limit, self.limit)
-        drive[:, 2] = table()["head_extra"]
-        return drive
+        return np.stack(np.broadcast_arrays(self.level, asymmetry, table()["head_extra"]), 1)

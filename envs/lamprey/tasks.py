@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..core.arguments import read_params
 from ..core.circuit.circuit import Circuit
 from ..core.env.goals import GoalTask
 from ..core.env.spec import ActionField, Field, Hidden, Score
-from ..core.env.task import EpisodeStart, Rows, Task, measures, tolerances
-from ..core.model.chain import to_body_frame
+from ..core.env.task import EpisodeStart, Rows, Task, measures, tolerance
+from ..core.kernels.sums import total
+from ..core.model.chain import body_frame, to_body_frame
 from ..core.model.control import Floats
 from ..core.model.quantities import Option
-from .animal import Lamprey, excite
+from .animal import Lamprey, excite, stretch
 from .isolated import IsolatedCord
 from .params import LARGEST_TONIC, LampreyParams, paper_cord, read_circuit, table
-from .steering import Steering, command
+from .steering import Steering, command, steer
 
 _TONIC = f"tonic level of the cord; beyond {LARGEST_TONIC:g} the rhythm breaks"
 BRAINSTEM = {
@@ -59,6 +60,7 @@ class LampreyTask(Task):
     * v0: first version
     """
 
+    scalar = True
     animal: Lamprey
     action_modes: tuple[str, ...] = ("motoneuron", "muscle", "brainstem", "residual")
     tonic = 0.4
@@ -69,16 +71,17 @@ class LampreyTask(Task):
     """Largest addition to these commands by one spatial cosine of a side."""
     price = 1.6
     """Price of energy, m/J: the slope of the cord's speed over its power in steady swimming at the level ``tonic``."""
-    furthest = np.inf
-    """Distance beyond which nothing counts, m."""
     score = Score("priced_distance", "m")
     physiology = measures("lamprey", "LampreyTask")
-    remembers = {"action": "({self.action_size},)f8", "from": "2f8", "energy": "f8", "gained": "f8"}
+    remembers = {"action": "({self.action_size},)f8", "before": "2f8", "energy": "f8", "gained": "f8"}
     """Previous action, where the centre was before it, energy spent (J) and priced distance (m) so far."""
     reported = ["time", "centre", "work"]
+    informs = dict.fromkeys(("energy_spent", "distance", "economy", "priced_distance"), "f8")
     drives = True
     residual_to = "the cord's own motoneurons, whose action is zero"
     control_rate = 50.0
+    head_extra = table()["head_extra"]
+    """Relative extra on the head segments of a cord that actions do not drive."""
     options = {"current": Option(-1.0, 1.0, "m/s", "velocity of the water, x and y", (2,))}
     arguments = {
         **Task.arguments,
@@ -128,7 +131,10 @@ class LampreyTask(Task):
         self.length = float(np.sum(self.animal.params.length))
         """Length of the body, m."""
         place = np.arange(self.joints) / (self.joints - 1)
-        self._modes = np.cos(np.pi * np.arange(MODES)[:, None] * place)
+        self.modes = np.cos(np.pi * np.arange(MODES)[:, None] * place)
+        """Spatial modes (MODES, joints)."""
+        self.scratch = np.zeros(self.animal.links)
+        """Work space of `mass_mean`."""
         if not self.corded:
             nervous = (*paper_cord().options(), "lesion")
             self.unavailable = dict.fromkeys(nervous, f"{self.lesions}, where the animal has a cord")
@@ -142,8 +148,9 @@ class LampreyTask(Task):
         fields = super().memory_fields()
         if self.cord is None or self.steering is None:
             return fields
-        recent = ("recent", "f8", (self.steering.kept(self.control_rate), 2))
-        return [*fields, recent, ("neuron", "f8", self.cord.state["neuron"].shape)]
+        recent = ("recent", "f8", (2, self.steering.kept(self.control_rate)))
+        neuron, commanded = self.cord.state["neuron"].shape, (2, self.joints)
+        return [*fields, recent, ("asymmetry", "f8"), ("neuron", "f8", neuron), ("commanded", "f8", commanded)]
 
     def fields(self) -> dict[str, Field]:
         by_joint = self.actions != "brainstem" and self.cord is None
@@ -181,7 +188,7 @@ class LampreyTask(Task):
     def start(self, episodes: EpisodeStart) -> dict[str, Any]:
         draws = episodes.draw(lambda rng: rng.uniform(-1.0, 1.0, MODES + 2))
         values = {
-            "joint_angle": 0.02 * np.sum(draws[:, :MODES, None] * self._modes, 1),
+            "joint_angle": 0.02 * np.sum(draws[:, :MODES, None] * self.modes, 1),
             "heading": np.pi * draws[:, MODES],
         }
         if self.corded:
@@ -190,19 +197,13 @@ class LampreyTask(Task):
         return values
 
     def begin(self, episodes: EpisodeStart, rows: Rows) -> None:
-        episodes.memory["from"] = rows["centre"]
-
-    def reset(self, rows, memory, ids, rngs, options):
-        super().reset(rows, memory, ids, rngs, options)
-        if self.cord is not None and self.steering is not None:
-            begun = memory[ids]
-            excite(begun, np.full(len(ids), 0.1))
-            begun["recent"] = self.steering.begun(self.way(rows[ids], begun), self.control_rate)
-            memory[ids] = begun
+        episodes.memory["before"] = rows["centre"]
+        if self.circuit_in_loop:
+            excite(episodes.memory, np.full(len(episodes), 0.1))
 
     @abstractmethod
-    def way(self, rows: Rows, memory: Rows) -> Floats:
-        """Give the way to the goal, along and left of the body, of any length, (B, 2)."""
+    def way(self, row: Any, memory: Any) -> Any:
+        """Give the way to the goal, along and left of the body, of any length."""
 
     @staticmethod
     def forward(episodes: EpisodeStart) -> Floats:
@@ -210,65 +211,91 @@ class LampreyTask(Task):
         heading = episodes.values["heading"]
         return -np.stack([np.cos(heading), np.sin(heading)], 1)
 
-    def command(self, actions: Floats, rows: Rows, memory: Rows) -> Floats:
-        memory["action"] = actions
-        memory["from"] = rows["centre"]
-        if self.actions != "residual":
-            return self.values(actions)
-        if self.cord is not None and self.steering is not None:
-            memory["recent"] = self.steering.seen(self.way(rows, memory), memory["recent"])
-            added = np.sum(self.values(actions).reshape(-1, 2, 1, MODES) * self._modes.T, 3)
-            drive = self._commands(self.cord, self.steering.drive(memory["recent"]), rows, memory) + added
-            return np.clip(drive, -1.0, 1.0).reshape(len(actions), -1)
-        drive = np.empty((len(actions), self.animal.drive_size))
-        drive[:, : len(BRAINSTEM)] = self.tonic, 0.0, table()["head_extra"]
-        drive[:, len(BRAINSTEM) :] = actions
-        return drive
+    @property
+    def circuit_in_loop(self) -> bool:
+        """Whether a cord in the loop is steered by the task."""
+        return self.cord is not None
 
-    def _commands(self, cord: IsolatedCord, brainstem: Floats, rows: Rows, memory: Rows) -> Floats:
-        """Advance the steered cords by a control period, and give what they command, (B, 2, n - 1)."""
+    def prepare(self, row: Any, memory: Any, action: Any) -> None:
+        if self.circuit_in_loop:
+            along, left = self.way(row, memory)
+            gain, limit = self.steering.gain, self.steering.limit
+            memory.asymmetry = steer(along, left, row.time == 0.0, memory.recent, gain, limit)
+
+    def advance_circuit(self, rows: Rows, memory: Rows) -> None:
+        assert self.cord is not None
+        assert self.steering is not None
         if len(self._cords) != len(rows):
-            self._cords = cord.rows(len(rows))
-        cords, cord.threads = self._cords, self.animal.threads
+            self._cords = self.cord.rows(len(rows))
+        cords, self.cord.threads = self._cords, self.animal.threads
         cords["status"], cords["feedback"] = 0.0, rows["feedback"]
         cords["neuron"] = memory["neuron"]
-        steps = round(1.0 / (self.control_rate * cord.dt))
-        cord.sense(cords, np.arange(len(rows)), brainstem, self.animal.edge_cells(rows), steps)
+        brainstem = self.steering.drive(memory["asymmetry"])
+        steps = round(1.0 / (self.control_rate * self.cord.dt))
+        self.cord.sense(cords, np.arange(len(rows)), brainstem, self.animal.edge_cells(rows), steps)
         memory["neuron"] = cords["neuron"]
-        return command(cords["excite"], cords["inhibit"])
+        memory["commanded"] = command(cords["excite"], cords["inhibit"])
 
-    def sense(self, rows: Rows, memory: Rows) -> dict[str, NDArray[Any]]:
-        angle, rate, heading = rows["link_angle"], rows["link_rate"], self.animal.heading(rows)
-        # np.diff takes three times as long.
-        return super().sense(rows, memory) | {
-            "joint_angle": angle[:, 1:] - angle[:, :-1],
-            "joint_rate": rate[:, 1:] - rate[:, :-1],
-            "edge_cell": self.animal.edge_cells(rows).reshape(len(rows), -1),
-            "velocity": to_body_frame(heading, rows["centre_velocity"]),
-            "heading": heading,
-            "yaw_rate": self.animal.yaw_rate(rows),
-        }
+    def command(self, row: Any, memory: Any, action: Any, drive: Any) -> None:
+        for k in range(len(action)):
+            memory.action[k] = action[k]
+        memory.before[0], memory.before[1] = row.centre[0], row.centre[1]
+        if self.actions != "residual":
+            super().command(row, memory, action, drive)
+        elif self.circuit_in_loop:
+            for side in range(2):
+                for j in range(self.joints):
+                    commanded = memory.commanded[side, j] + self.added(action, side, j)
+                    drive[side * self.joints + j] = min(max(commanded, -1.0), 1.0)
+        else:
+            drive[0], drive[1], drive[2] = self.tonic, 0.0, self.head_extra
+            for k in range(len(action)):
+                drive[3 + k] = action[k]
+
+    def added(self, action: Any, side: int, j: int) -> Any:
+        """What an action adds to the drive of a joint on the left (side 0) or right (1)."""
+        added = 0.0
+        for k in range(len(self.modes)):
+            added += self.meaning(action, side * len(self.modes) + k) * self.modes[k, j]
+        return added
+
+    def mass_mean(self, values: Any) -> Any:
+        """Mean of a quantity (n,) of the links, by their mass."""
+        for i in range(len(values)):
+            self.scratch[i] = self.animal.share[i] * values[i]
+        return total(self.scratch)
+
+    def heading(self, row: Any) -> Any:
+        """Direction (rad) in which the body points on the average of its mass."""
+        return self.mass_mean(row.link_angle) + math.pi
+
+    def sense(self, row: Any, memory: Any, observation: Any) -> None:
+        for j in range(self.joints):
+            bending = row.link_angle[j + 1] - row.link_angle[j]
+            observation.joint_angle[j] = bending
+            observation.joint_rate[j] = row.link_rate[j + 1] - row.link_rate[j]
+            left, right = stretch(bending, self.animal.lengths[j], self.animal.lengths[j + 1])
+            observation.edge_cell[j], observation.edge_cell[self.joints + j] = left, right
+        along, left = body_frame(self.heading(row), row.centre_velocity[0], row.centre_velocity[1])
+        observation.velocity[0], observation.velocity[1] = along, left
+        observation.yaw_rate[0] = self.mass_mean(row.link_rate)
 
     @abstractmethod
-    def distance(self, rows: Rows, memory: Rows) -> Floats:
-        """Give the way towards the goal that has been covered, (B,) m."""
+    def distance(self, row: Any, memory: Any) -> Any:
+        """Give the way towards the goal that has been covered, m."""
 
-    def reward(self, rows: Rows, memory: Rows) -> Floats:
-        before = memory["gained"].copy()
-        memory["energy"] += rows["spent"]
-        counted = np.minimum(self.distance(rows, memory), self.furthest)
-        memory["gained"] = counted - self.price * memory["energy"]
-        return self.control_rate / self.length * (memory["gained"] - before)
+    def reward(self, row: Any, memory: Any) -> Any:
+        before = memory.gained
+        memory.energy += row.spent
+        memory.gained = self.distance(row, memory) - self.price * memory.energy
+        return self.control_rate / self.length * (memory.gained - before)
 
-    def info(self, rows: Rows, memory: Rows) -> dict[str, NDArray[Any]]:
-        """Time (s), centre of mass (m), work in the period (J); energy (J) and distances (m) since the start."""
-        distance, energy = self.distance(rows, memory), memory["energy"].copy()
-        return super().info(rows, memory) | {
-            "energy_spent": energy,
-            "distance": distance,
-            "economy": distance / np.maximum(energy, 1e-9),
-            "priced_distance": memory["gained"].copy(),
-        }
+    def info(self, row: Any, memory: Any, info: Any) -> None:
+        """Set energy (J) and distances (m) since the start."""
+        info.distance = self.distance(row, memory) + 0.0  # 0, not -0, at the start
+        info.energy_spent = memory.energy
+        info.economy = info.distance / max(memory.energy, 1e-9)
+        info.priced_distance = memory.gained
 
 
 class Directed(LampreyTask):
@@ -282,16 +309,20 @@ class Directed(LampreyTask):
         episodes.memory["goal"] = self.forward(episodes)
         episodes.memory["start"] = rows["centre"]
 
-    def sense(self, rows, memory):
-        observation = super().sense(rows, memory)
-        return observation | {"direction": self.way(rows, memory)}
+    def sense(self, row, memory, observation):
+        super().sense(row, memory, observation)
+        observation.direction[0], observation.direction[1] = self.way(row, memory)
 
-    def way(self, rows: Rows, memory: Rows) -> Floats:
-        return to_body_frame(self.animal.heading(rows), memory["goal"])
+    def way(self, row, memory):
+        return body_frame(self.heading(row), memory.goal[0], memory.goal[1])
 
-    def distance(self, rows: Rows, memory: Rows) -> Floats:
-        """Displacement along the goal since the start, (B,) m."""
-        return np.sum((rows["centre"] - memory["start"]) * memory["goal"], 1)
+    def along_goal(self, row: Any, memory: Any, place: Any) -> Any:
+        """Displacement along the goal from a place (2,) m."""
+        x, y = row.centre[0] - place[0], row.centre[1] - place[1]
+        return x * memory.goal[0] + y * memory.goal[1]
+
+    def distance(self, row, memory):
+        return self.along_goal(row, memory, memory.start)
 
 
 class Weakened(LampreyTask):
@@ -322,15 +353,23 @@ class Weakened(LampreyTask):
             values["segment_gain"] = np.repeat(strength[:, :, None], segments, 2)
         return values
 
-    def command(self, actions, rows, memory):
-        drive = super().command(actions, rows, memory)
-        if self.actions == "brainstem":
-            return drive
-        joints = drive[:, -2 * self.joints :].reshape(memory["excited"].shape)
-        weakened = joints * np.where(joints > 0.0, memory["strength"][:, :, None], 1.0)
-        memory["excited"] += (1.0 - np.exp(-1.0 / (self.lag * self.control_rate))) * (weakened - memory["excited"])
-        drive[:, -2 * self.joints :] = memory["excited"].reshape(len(drive), -1)
-        return drive
+    @property
+    def answer(self) -> float:
+        """Share of the way to what is commanded that the drive goes in a control period."""
+        return 1.0 - np.exp(-1.0 / (self.lag * self.control_rate))
+
+    def command(self, row, memory, action, drive):
+        super().command(row, memory, action, drive)
+        if self.actions != "brainstem":
+            first = len(drive) - 2 * self.joints
+            for side in range(2):
+                for j in range(self.joints):
+                    place = first + side * self.joints + j
+                    commanded = drive[place]
+                    if commanded > 0.0:
+                        commanded *= memory.strength[side]
+                    memory.excited[side, j] += self.answer * (commanded - memory.excited[side, j])
+                    drive[place] = memory.excited[side, j]
 
 
 class InCurrent(LampreyTask):
@@ -398,23 +437,21 @@ class Economy(Weakened, InCurrent):
         episodes.memory["place"] = rows["centre"] + self.away * way
         episodes.memory["nearest"] = self.away
 
-    def sense(self, rows, memory):
-        observation = super().sense(rows, memory)
-        return observation | {
-            "target": self.way(rows, memory),
-            "time_left": np.maximum(self.duration - rows["time"], 0.0),
-        }
+    def sense(self, row, memory, observation):
+        super().sense(row, memory, observation)
+        observation.target[0], observation.target[1] = self.way(row, memory)
+        observation.time_left[0] = max(self.duration - row.time, 0.0)
 
-    def way(self, rows, memory):
-        return to_body_frame(self.animal.heading(rows), memory["place"] - rows["centre"])
+    def way(self, row, memory):
+        return body_frame(self.heading(row), memory.place[0] - row.centre[0], memory.place[1] - row.centre[1])
 
-    def reward(self, rows, memory):
-        away = np.sqrt(np.sum((memory["place"] - rows["centre"]) ** 2, 1))
-        memory["nearest"] = np.minimum(memory["nearest"], away)
-        return super().reward(rows, memory)
+    def reward(self, row, memory):
+        x, y = memory.place[0] - row.centre[0], memory.place[1] - row.centre[1]
+        memory.nearest = min(memory.nearest, math.sqrt(x * x + y * y))
+        return super().reward(row, memory)
 
-    def distance(self, rows, memory):
-        return self.away - np.maximum(memory["nearest"], self.near)
+    def distance(self, row, memory):
+        return self.away - max(memory.nearest, self.near)
 
 
 class Waypoints(GoalTask, LampreyTask):
@@ -453,35 +490,45 @@ class Waypoints(GoalTask, LampreyTask):
         episodes.memory["waypoint"] = rows["centre"][:, None] + np.cumsum(steps, 1)
         episodes.memory["away"] = samples[:, 0, 0]
 
-    def waypoint(self, memory: Rows) -> Floats:
-        """Present waypoint (B, 2) m."""
-        index = np.minimum(memory["reached"].astype(int), self.count - 1)
-        return memory["waypoint"][np.arange(len(memory)), index]
+    def waypoint(self, memory: Any) -> Any:
+        """Present waypoint, m."""
+        place = min(int(memory.reached), self.count - 1)
+        return memory.waypoint[place, 0], memory.waypoint[place, 1]
 
-    def _away(self, rows: Rows, memory: Rows) -> Floats:
-        """Way from the centre of mass to the present waypoint (B, 2) m."""
-        return self.waypoint(memory) - rows["centre"]
-
-    def sense(self, rows, memory):
-        observation = super().sense(rows, memory)
-        return observation | {"target": self.way(rows, memory)}
-
-    def way(self, rows, memory):
-        return to_body_frame(self.animal.heading(rows), self._away(rows, memory))
-
-    def reward(self, rows: Rows, memory: Rows) -> Floats:
-        if self.goal:  # a waypoint stays until the reward of being there was given
-            memory["reached"] += memory["away"] <= self.radius
-            memory["away"] = np.sqrt(np.sum((self.waypoint(memory) - memory["from"]) ** 2, 1))
-        away = np.sqrt(np.sum(self._away(rows, memory) ** 2, 1))
-        memory["approached"] += memory["away"] - away
+    def sense(self, row, memory, observation):
+        super().sense(row, memory, observation)
         if not self.goal:
-            memory["reached"] += away <= self.radius
-        memory["away"] = np.sqrt(np.sum(self._away(rows, memory) ** 2, 1))
-        return super().reward(rows, memory)
+            observation.target[0], observation.target[1] = self.way(row, memory)
 
-    def distance(self, rows, memory):
-        return memory["approached"].copy()
+    def way(self, row, memory):
+        x, y = self.waypoint(memory)
+        return body_frame(self.heading(row), x - row.centre[0], y - row.centre[1])
+
+    def away(self, memory: Any, place: Any) -> Any:
+        """Distance of the present waypoint from a place (2,) m."""
+        x, y = self.waypoint(memory)
+        x, y = x - place[0], y - place[1]
+        return math.sqrt(x * x + y * y)
+
+    def reward(self, row: Any, memory: Any) -> Any:
+        if self.goal:  # a waypoint stays until the reward of being there was given
+            memory.reached += memory.away <= self.radius
+            memory.away = self.away(memory, memory.before)
+        away = self.away(memory, row.centre)
+        memory.approached += memory.away - away
+        if not self.goal:
+            memory.reached += away <= self.radius
+        memory.away = self.away(memory, row.centre)
+        return super().reward(row, memory)
+
+    def distance(self, row, memory):
+        return memory.approached
+
+
+def present_waypoint(task: Waypoints, memory: Rows) -> Floats:
+    """Present waypoint (B, 2) m of many rows, as pictures show it."""
+    place = np.minimum(memory["reached"].astype(int), task.count - 1)
+    return memory["waypoint"][np.arange(len(memory)), place]
 
 
 class Escape(Weakened, Directed):
@@ -549,13 +596,13 @@ class Speed(InCurrent, Directed):
         "target_speed": Field(1, "m/s", 0.5, "wanted speed"),
         "speed": Field(1, "m/s", 0.5, "speed along the goal, mean of the period"),
     }
-    remembers = {"target_speed": "({self.stages},)f8", "speed": "f8", "error": "f8"}
+    remembers = {"targets": "({self.stages},)f8", "speed": "f8", "error": "f8"}
     reported = [*Directed.reported, "speed", "error"]
 
     def start(self, episodes):
         values = super().start(episodes)
         speeds = episodes.draw(lambda rng: rng.uniform(0.35, 0.7, self.stages))
-        episodes.memory["target_speed"] = episodes.options.get("target_speed", speeds)
+        episodes.memory["targets"] = episodes.options.get("target_speed", speeds)
         current = self.current(episodes)
         gain = self._lesion(episodes.hidden("lesion"), episodes.draw(lambda rng: rng.random()))
         return {"current": current, "segment_gain": gain} | values
@@ -569,18 +616,17 @@ class Speed(InCurrent, Directed):
         left = (side < 0.5)[:, None]
         return 1.0 - 0.5 * np.stack([hit & left, hit & ~left], 1)
 
-    def target(self, rows: Rows, memory: Rows) -> Floats:
-        """Speed wanted now, (B,) m/s."""
-        stage = np.minimum((rows["time"] / self.hold + 1e-6).astype(int), self.stages - 1)
-        return memory["target_speed"][np.arange(len(rows)), stage]
+    def target(self, row: Any, memory: Any) -> Any:
+        """Speed wanted now, m/s."""
+        return memory.targets[min(int(row.time / self.hold + 1e-6), self.stages - 1)]
 
-    def sense(self, rows, memory):
-        return super().sense(rows, memory) | {"target_speed": self.target(rows, memory)}
+    def sense(self, row, memory, observation):
+        super().sense(row, memory, observation)
+        observation.target_speed[0] = self.target(row, memory)
 
-    def reward(self, rows: Rows, memory: Rows) -> Floats:
-        super().reward(rows, memory)  # keeps the accounts
-        memory["speed"] = self.control_rate * np.sum((rows["centre"] - memory["from"]) * memory["goal"], 1)
-        target = self.target(rows, memory)
-        steps = np.maximum(np.rint(self.control_rate * rows["time"]), 1.0)
-        memory["error"] += (np.abs(memory["speed"] - target) - memory["error"]) / steps
-        return tolerances(memory["speed"] - target, -0.02, 0.02, 0.2)
+    def reward(self, row: Any, memory: Any) -> Any:
+        super().reward(row, memory)  # keeps the accounts
+        memory.speed = self.control_rate * self.along_goal(row, memory, memory.before)
+        off = memory.speed - self.target(row, memory)
+        memory.error += (abs(off) - memory.error) / max(np.rint(self.control_rate * row.time), 1.0)
+        return tolerance(off, -0.02, 0.02, 0.2)
