@@ -46,15 +46,15 @@ def test_action_from_values_is_the_inverse_of_command(env_id):
     rows["base_rate"], memory["muscle"] = rng.uniform(-2.0, 2.0, 5), rng.uniform(-300.0, 300.0, (5, 2))
     wanted = memory["muscle"][:, 1] + np.linspace(-400.0, 400.0, 5)
     values = np.zeros((5, task.action_size))
-    values[:, 0] = task.excitation(wanted, rows["base_rate"], memory["muscle"])
+    values[:, 0] = task.excitation(wanted, rows["base_rate"], *memory["muscle"].T)
     assert (np.abs(values[:, 0]) < ACCELERATION).all()
     answers = {name: np.linspace(field.low, field.high, 5) for name, field in task.answers.items()}
     for j, value in enumerate(answers.values()):
         values[:, 1 + j] = value
     actions = task.action_from_values(values)
-    np.testing.assert_allclose(task.command(actions, rows, memory)[:, 0], wanted, atol=2e-3)
-    for name, value in answers.items():
-        np.testing.assert_allclose(task.answer(memory, name), value, atol=1e-6)
+    np.testing.assert_allclose(task.hooks.command(actions.astype(float), rows, memory)[:, 0], wanted, atol=2e-3)
+    for j, value in enumerate(answers.values(), 1):
+        np.testing.assert_allclose(task.meaning(memory["action"].T, j), value, atol=1e-6)
 
 
 @pytest.mark.parametrize("rate", [250.0, 500.0, 1000.0])
@@ -253,12 +253,12 @@ def test_zero_actions_added_are_the_animal(env_id):
     task = gymnasium.make(env_id, actions="residual", noise=0.0).unwrapped.task
     rows, memory = task.animal.rows(3), np.zeros(3, task.memory)
     actions = 0.01 * np.array([[-1.0], [0.0], [1.0]])
-    rates = task.command(actions, rows, memory)[:, 0] / task.control_rate
+    rates = task.hooks.command(actions, rows, memory)[:, 0] / task.control_rate
     if env_id == IDS[3]:
         assert np.diff(rates) == pytest.approx(0.01 * task.residual_scale)
     else:
         assert (rates > 0.0).all()
-        task.command(100.0 * actions, rows, memory)
+        task.hooks.command(100.0 * actions, rows, memory)
         assert memory["turned"].tolist() == [0.0, 0.0, 1.0]
     for reference in references(type(task)).values():
         with pytest.raises(ValueError, match="actions must be one of trajectory, got 'residual'"):
@@ -285,8 +285,8 @@ def test_a_window_pays_one_tap_after_the_base_has_been_behind():
     rows, memory = task.animal.rows(3), np.zeros(3, task.memory)
     memory["touched"], memory["back"] = np.inf, [1.0, 1.0, 0.0]
     rows["contact_sum"][:, 0], rows["time"] = [1e-6, 0.0, 1e-6], 0.3
-    np.testing.assert_allclose(task.reward(rows, memory), [0.125, 0.0, 0.0])
+    np.testing.assert_allclose(task.hooks.close(rows, memory)[0], [0.125, 0.0, 0.0])
     rows["time"] = task.window
-    np.testing.assert_allclose(task.reward(rows, memory), [1 / 12 - 0.125, 0.0, 0.0])
+    np.testing.assert_allclose(task.hooks.close(rows, memory)[0], [1 / 12 - 0.125, 0.0, 0.0])
     assert not memory["back"].any() and not memory["push"].any() and memory["taps"].tolist() == [1.0, 0.0, 0.0]
-    assert not task.reward(rows, memory).any()
+    assert not task.hooks.close(rows, memory)[0].any()

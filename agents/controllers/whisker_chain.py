@@ -14,7 +14,6 @@ from gymnosoma.envs.core.arguments import choice
 from gymnosoma.envs.core.model.control import Controller, Flags, Floats, Values
 from gymnosoma.envs.whisker_chain import WhiskerParams, quasi_static
 from gymnosoma.envs.whisker_chain.params import table
-from gymnosoma.envs.whisker_chain.reflexes import Holding, Tapping, towards
 from gymnosoma.envs.whisker_chain.task import ACCELERATION, RATE, WhiskerTask
 from gymnosoma.envs.whisker_chain.tasks import Detect, Hold, Localize, Tap, Whisk
 
@@ -47,7 +46,7 @@ class StatefulController(RowMemory, ABC):
 
     def towards(self, signals: Values, rate: Floats | float, limit: float) -> Floats:
         """Acceleration (B,), up to ``limit`` rad/s^2, that brings the base to ``rate`` rad/s."""
-        return towards(rate, signals["base_rate"], self.control_rate, limit)
+        return np.clip((rate - signals["base_rate"]) * self.control_rate, -limit, limit)
 
 
 class BaseController(StatefulController):
@@ -71,7 +70,7 @@ class Muscular:
     def choose(self, t: Floats, fields: Values, first: Flags) -> Floats:
         """Command (rad/s^2) at times ``t`` (B,) s, then answers, (B, action_size)."""
         values = self.controller.run(t, fields, first).reshape(len(t), -1)
-        values[:, 0] = self.task.excitation(values[:, 0], fields["base_rate"][:, 0], fields["muscle"])
+        values[:, 0] = self.task.excitation(values[:, 0], fields["base_rate"][:, 0], *fields["muscle"].T)
         return values
 
 
@@ -246,55 +245,53 @@ def _stiffness(place: float, push: float) -> float:
 
 @dataclass(eq=False)
 class Tapper(BaseController):
-    """Taps as the environment's own `Tapping` does, or with another ``speed`` (rad/s) or ``threshold`` (N).
+    """Taps as the animal's own controller in `Tap` does, or with another ``speed`` (rad/s) or ``threshold`` (N).
 
     It forgets a touch when `Tap` begins a new window, while the base waits at its back. One that ``remembers`` turns
     back already this far (rad) before the least base angle at which it has felt the peg in two periods on end, so that
     it brakes while it touches.
     """
 
-    speed: float = Tapping.speed
-    threshold: float = Tapping.threshold
+    speed: float = Tap.approach
+    threshold: float = Tap.threshold
     remembers: float | None = None
     reads = ("base_wrench_mean", "base_angle", "base_rate", "left")
     memory = {"touched": 0.0, "left": 0.0, "turns": 0.0, "known": 1.0, "last": np.inf}
-
-    def __post_init__(self) -> None:
-        self._law = Tapping(self.speed, self.threshold)
 
     def _decide(self, t, signals, memory):
         new, angle = signals["left"] > memory["left"], signals["base_angle"]
         memory["left"] = signals["left"].copy()
         for name in ("touched", "turns"):
             memory[name] = np.where(new, 0.0, memory[name])
-        felt = self._law.feels(signals["base_wrench_mean"])
+        felt = signals["base_wrench_mean"][:, 1] < -self.threshold
         if self.remembers is not None:
             ahead = (memory["turns"] == 0.0) & (memory["touched"] == 0.0)
-            memory["known"], memory["last"] = self._law.learns(
-                felt, ahead & felt, angle, memory["known"], memory["last"]
-            )
+            memory["known"] = np.where(felt, np.minimum(memory["known"], memory["last"]), memory["known"])
+            memory["last"] = np.where(ahead & felt, angle, np.inf)
             memory["turns"] = np.where(ahead & (angle > memory["known"] - self.remembers), 1.0, memory["turns"])
         memory["touched"] = np.maximum(memory["touched"], felt)
         turned = (memory["touched"] > 0.0) | (memory["turns"] > 0.0)
-        return self._law.turns(signals["base_rate"], angle, turned, self.control_rate)
+        back = self.towards(signals, np.where(angle > -0.3, -4.0, 0.0), ACCELERATION)
+        return np.where(turned, back, self.towards(signals, self.speed, 1000.0))
 
 
 @dataclass(eq=False)
 class Holder(BaseController):
-    """Holds M as the environment's own `Holding` does, or with another ``gain`` or an ``integral``."""
+    """Holds M as the animal's own controller in `Hold` does, or with another ``gain`` or an ``integral``.
 
-    gain: float = Holding.gain
-    integral: float = Holding.integral
+    ``gain`` is in rad/s per N m, ``integral`` in rad/s^2 per N m.
+    """
+
+    gain: float = Hold.gain
+    integral: float = 0.0
     reads = ("base_wrench_mean", "base_rate", "goal")
     memory = {"past": 0.0}
 
-    def __post_init__(self) -> None:
-        self._law = Holding(self.gain, self.integral)
-
     def _decide(self, t, signals, memory):
         error = signals["base_wrench_mean"][:, 0] - signals["goal"]
-        rate, memory["past"] = self._law.rate(error, memory["past"], self.control_rate)
-        return self.towards(signals, rate, self._law.limit)
+        memory["past"] = np.clip(memory["past"] + self.integral * error / self.control_rate, -3.0, 3.0)
+        rate = np.clip(self.gain * error + memory["past"], -5.0, 5.0)
+        return self.towards(signals, rate, Hold.limit)
 
 
 @dataclass(eq=False)
@@ -376,7 +373,7 @@ class Steering(ByHand):
         rate = fields["base_rate"][:, 0]
         turn = np.clip((self.turn * self.speed - rate) * self.control_rate, -self.limit, self.limit)
         values = np.tile([0.0, *self.answers.values()], (len(t), 1))
-        values[:, 0] = self._task.excitation(turn, rate, fields["muscle"])
+        values[:, 0] = self._task.excitation(turn, rate, *fields["muscle"].T)
         return values
 
 

@@ -12,6 +12,7 @@ from scipy.interpolate import CubicSpline, make_interp_spline
 from ..core.draw import canvas as c
 from ..core.draw.canvas import Canvas, Panel
 from ..core.draw.view import Trail
+from ..core.env.hooks import Record
 from .animal import FAR, wrench_mean
 from .tasks import Detect, Hold, Localize, Whisk, WhiskerTask
 
@@ -60,12 +61,11 @@ def _(task: WhiskerTask, view: Panel, trail: Trail) -> tuple[str, str]:
 
 @goal.register
 def _(task: Localize, view: Panel, trail: Trail) -> tuple[str, str]:
-    memory = trail.memory[-1:]
-    place, bearing = task.answer(memory, "place")[0], task.answer(memory, "bearing")[0]
+    place, bearing = task.answer(Record(trail.memory[-1]))
     at = place * trail.rows["length"][-1] * np.array([np.cos(bearing), np.sin(bearing)])
     view.ring(at, 5.0 * view.point, c.GOAL, 2.0)
     return (
-        f"{1e3 * task.hooks.info(trail.rows[-1:], memory)['error'][0] * trail.rows['length'][-1]:.1f} mm",
+        f"{1e3 * task.hooks.info(trail.rows[-1:], trail.memory[-1:])['error'][0] * trail.rows['length'][-1]:.1f} mm",
         "off the peg",
     )
 
@@ -73,7 +73,7 @@ def _(task: Localize, view: Panel, trail: Trail) -> tuple[str, str]:
 @goal.register
 def _(task: Detect, view: Panel, trail: Trail) -> tuple[str, str]:
     memory = trail.memory[-1]
-    verdict = "a peg" if task.answer(trail.memory[-1:], "verdict")[0] > 0.0 else "no peg"
+    verdict = "a peg" if task.says(Record(memory)) else "no peg"
     said = verdict if np.isfinite(memory["committed"]) else f"{verdict}?"
     truth = "touched" if np.isfinite(memory["touched"]) else "not touched yet"
     return said, truth if memory["present"] > 0.5 else "there is no peg"
@@ -87,7 +87,7 @@ def _(task: Hold, view: Panel, trail: Trail) -> tuple[str, str]:
 
 @goal.register
 def _(task: Whisk, view: Panel, trail: Trail) -> tuple[str, str]:
-    angle = task.goal(trail.rows[-1:], trail.memory[-1:])[0]
+    angle = task.sines(Record(trail.memory[-1]), trail.rows["time"][-1])
     length = trail.rows["length"][-1]
     view.polyline([(0, 0), 1.05 * length * np.array([np.cos(angle), np.sin(angle)])], c.GOAL, 1.5)
     error = np.rad2deg(task.hooks.info(trail.rows[-1:], trail.memory[-1:])["error"][0])

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..core.draw.pixels import GOAL, INK, Colour, Sketch
+from ..core.env.hooks import Record
 from .animal import FAR
 from .tasks import Whisk
 
@@ -23,7 +24,7 @@ def sketch(task: Any, rows: Any, memory: Any) -> Sketch:
     side = length[:, None, None] * np.array([[-0.1, -1.0], [-0.1, 1.0]])
     result.chain(side, 0.1 * length[:, None], SKIN)
     if isinstance(task, Whisk):
-        angle = task.goal(rows, memory)
+        angle = np.array([task.sines(Record(one), time) for one, time in zip(memory, rows["time"], strict=True)])
         way = 1.05 * length[:, None] * np.stack([np.cos(angle), np.sin(angle)], 1)
         result.chain(np.stack([np.zeros_like(way), way], 1), 0.004 * usual, GOAL)
     places = np.linspace(0.02, 0.006, nodes.shape[1] - 1)

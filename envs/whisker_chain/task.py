@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,10 +11,11 @@ from numpy.typing import NDArray
 
 from ..core.arguments import number, read_params
 from ..core.env.spec import ActionField, Field
-from ..core.env.task import EpisodeStart, Rows, Task, clipped, measures
-from ..core.kernels.noise import normal
+from ..core.env.task import EpisodeStart, Task, clipped, measures
+from ..core.kernels.jit import kernel
+from ..core.kernels.noise import normal_number
 from ..core.model.control import Floats
-from .animal import Whisker, wrench_mean
+from .animal import Whisker
 from .params import WhiskerParams
 
 ACCELERATION, RATE, REACH = 3000.0, 20.0, 0.7
@@ -56,6 +58,7 @@ class WhiskerTask(Task):
     * v0: first version
     """
 
+    scalar = True
     animal: Whisker
     action_modes: tuple[str, ...] = ("trajectory", "whisk")
     control_rate = 250.0
@@ -78,6 +81,8 @@ class WhiskerTask(Task):
 
     ``exertion`` is the effort of the last period, ``effort`` the sum of all; ``whisk`` its amplitude and set point.
     """
+    informs = {"base_angle": "f8", "base_wrench": "3f8", "push": "f8", "effort": "f8"}
+    """Base angle (rad), mean wrench (N m, N) and push of the peg (N s) in the period, mean effort."""
     arguments = {
         **Task.arguments,
         "scheme": "``complementarity``, or the paper's ``events``",
@@ -150,96 +155,102 @@ class WhiskerTask(Task):
         """Length (m) that the vibrissae will have in these episodes."""
         return episodes.options.get("length", self.animal.params.length)
 
-    def command(self, actions: Floats, rows: Rows, memory: Rows) -> Floats:
+    def command(self, row: Any, memory: Any, action: Any, drive: Any) -> None:
         # The drive is an acceleration that keeps the rate of the base continuous and its angle within reach.
-        memory["action"] = actions
-        values = self._middle + self._half * actions
-        theta, omega, period = rows["link_angle"][:, 0], rows["base_rate"], 1.0 / self.control_rate
+        theta, omega, period = row.link_angle[0], row.base_rate, 1.0 / self.control_rate
+        for j in range(len(action)):
+            memory.action[j] = action[j]
         if self.actions == "trajectory":
-            command = values[:, 0]
+            command = self.meaning(action, 0)
         else:
             if self.actions == "residual":
-                turn = self.own(values[:, 0], rows, memory)
+                turn = self.own(self.meaning(action, 0), row, memory)
             else:
-                turn = self._follow_whisk(values, theta, omega, memory)
-            command = self.excitation(turn, omega, memory["muscle"])
-        acceleration = self._pull(np.clip(command, -ACCELERATION, ACCELERATION), omega, memory)
+                turn = self.follow_whisk(row, memory, action)
+            command = self.excitation(turn, omega, memory.muscle[0], memory.muscle[1])
+        acceleration = self.pull(limited(command, ACCELERATION), omega, memory)
         # The fastest rates at the period's end from which the base can still stop within its reach.
         half, coast = 0.5 * ACCELERATION * period, 0.5 * period * omega
-        high = np.sqrt(np.maximum(half**2 + 2 * ACCELERATION * (REACH - theta - coast), 0.0)) - half
-        low = half - np.sqrt(np.maximum(half**2 + 2 * ACCELERATION * (REACH + theta + coast), 0.0))
-        high, low = np.minimum(high, RATE), np.maximum(low, -RATE)
-        target = np.minimum(np.maximum(omega + np.clip(acceleration, -ACCELERATION, ACCELERATION) * period, low), high)
-        drive = np.zeros((len(rows), self.animal.drive_size))
-        drive[:, 0] = np.clip((target - omega) * self.control_rate, -ACCELERATION, ACCELERATION)
-        return drive
+        high = math.sqrt(max(half**2 + 2 * ACCELERATION * (REACH - theta - coast), 0.0)) - half
+        low = half - math.sqrt(max(half**2 + 2 * ACCELERATION * (REACH + theta + coast), 0.0))
+        target = omega + limited(acceleration, ACCELERATION) * period
+        target = min(max(target, max(low, -RATE)), min(high, RATE))
+        drive[0] = limited((target - omega) * self.control_rate, ACCELERATION)
+        drive[1], drive[2] = 0.0, 0.0
 
-    def own(self, added: Floats, rows: Rows, memory: Rows) -> Floats:
-        """Acceleration (B,) rad/s^2 of the animal's own controller, to which actions have ``added`` (B,).
+    def meaning(self, action: Any, j: int) -> Any:
+        return self._middle[j] + self._half[j] * action[j]
+
+    def own(self, added: Any, row: Any, memory: Any) -> Any:
+        """Acceleration (rad/s^2) of the animal's own controller, to which actions have ``added``.
 
         Tasks with ``actions="residual"`` have one.
         """
         raise NotImplementedError
 
-    def _pull(self, command: Floats, omega: Floats, memory: Rows) -> Floats:
-        """Mean acceleration of the base in a period in which its muscle follows a command, rad/s^2."""
-        first, second = memory["muscle"][:, 0], memory["muscle"][:, 1]
-        first = first + self._gains[0] * (command - first)
-        second = second + self._gains[1] * (first - second)
-        memory["muscle"] = np.stack([first, second], 1)
-        memory["exertion"] = ((command - second) / ACCELERATION) ** 2
-        memory["effort"] += memory["exertion"]
-        return self._yield * (second - DAMPING * omega)
+    def towards(self, rate: Any, row: Any, limit: Any) -> Any:
+        """Acceleration, up to ``limit`` rad/s^2, that brings the base to a rate (rad/s) in a control period."""
+        return limited((rate - row.base_rate) * self.control_rate, limit)
 
-    def excitation(self, acceleration: Floats, rate: Floats, muscle: Floats) -> Floats:
-        """Command (B,) that gives the base a mean acceleration (B,) in the next period, possible or not.
+    def pull(self, command: Any, rate: Any, memory: Any) -> Any:
+        """Mean acceleration (rad/s^2) of a base with a ``rate`` (rad/s) while its muscle follows a command."""
+        memory.muscle[0] += self._gains[0] * (command - memory.muscle[0])
+        memory.muscle[1] += self._gains[1] * (memory.muscle[0] - memory.muscle[1])
+        memory.exertion = ((command - memory.muscle[1]) / ACCELERATION) ** 2
+        memory.effort += memory.exertion
+        return self._yield * (memory.muscle[1] - DAMPING * rate)
 
-        All are in rad/s^2, the muscle's stages (B, 2) too; ``rate`` (B,) rad/s is the base's at the period's start.
+    def excitation(self, acceleration: Any, rate: Any, first: Any, second: Any) -> Any:
+        """Command that gives the base a mean acceleration in the next period, possible or not; of one animal or many.
+
+        All are in rad/s^2, the ``first`` and ``second`` stage of the muscle too; ``rate`` (rad/s) is the base's at the
+        period's start.
         """
-        first, second = muscle[:, 0], muscle[:, 1]
         stage = second + (acceleration / self._yield + DAMPING * rate - second) / self._gains[1]
         return first + (stage - first) / self._gains[0]
 
-    def _follow_whisk(self, values: Floats, theta: Floats, omega: Floats, memory: Rows) -> Floats:
+    def follow_whisk(self, row: Any, memory: Any, action: Any) -> Any:
         """Acceleration that follows the whisk set point - amplitude cos(phase), both smoothed."""
-        period = 1.0 / self.control_rate
-        turn = 2 * np.pi * values[:, 2]
-        memory["phase"] = (memory["phase"] + turn * period) % (2 * np.pi)
-        memory["whisk"] += (values[:, :2] - memory["whisk"]) * (period / (period + SMOOTHING))
-        amplitude, middle = memory["whisk"][:, 0], memory["whisk"][:, 1]
-        s, c = np.sin(memory["phase"]), np.cos(memory["phase"])
+        period, turn = 1.0 / self.control_rate, 2 * math.pi * self.meaning(action, 2)
+        memory.phase = (memory.phase + turn * period) % (2 * math.pi)
+        for k in range(2):
+            memory.whisk[k] += (self.meaning(action, k) - memory.whisk[k]) * (period / (period + SMOOTHING))
+        amplitude, middle = memory.whisk[0], memory.whisk[1]
+        s, c = math.sin(memory.phase), math.cos(memory.phase)
         ahead = amplitude * turn**2 * c
-        off = middle - amplitude * c - theta
-        return ahead + 2 * FOLLOWING * (amplitude * turn * s - omega) + FOLLOWING**2 * off
-
-    def answer(self, memory: Rows, name: str) -> Floats:
-        """Give the last answer of a name, (B,) in SI."""
-        j = self.action_size - len(self.answers) + list(self.answers).index(name)
-        return self._middle[j] + self._half[j] * memory["action"][:, j]
+        off = middle - amplitude * c - row.link_angle[0]
+        return ahead + 2 * FOLLOWING * (amplitude * turn * s - row.base_rate) + FOLLOWING**2 * off
 
     def action_from_values(self, values: Floats) -> NDArray[np.float32]:
         return clipped((np.asarray(values) - self._middle) / self._half)
 
-    def felt(self, rows: Rows, memory: Rows) -> Floats:
-        """M (N m), Fx, Fy (N) on the follicle, (B, 3), as the sensors tell them."""
-        return wrench_mean(rows) + self.noise * np.array(self.sensor) * normal(memory["noise"], rows["step"], 3)
+    def wrench(self, row: Any, i: int) -> Any:
+        """Number ``i`` of M (N m), Fx and Fy (N) on the follicle, mean over the period."""
+        return row.wrench_sum[i] / max(row.span, 1e-300)
 
-    def sense(self, rows: Rows, memory: Rows) -> dict[str, NDArray[Any]]:
-        return super().sense(rows, memory) | {
-            "base_wrench_mean": self.felt(rows, memory),
-            "base_angle": rows["link_angle"][:, 0],
-            "phase": np.stack([np.sin(memory["phase"]), np.cos(memory["phase"])], 1),
-        }
+    def felt(self, row: Any, memory: Any, i: int) -> Any:
+        """Number ``i`` of M (N m), Fx and Fy (N) on the follicle, as the sensors tell it."""
+        return self.wrench(row, i) + self.noise * self.sensor[i] * normal_number(memory.noise, row.step, 3, i)
 
-    def info(self, rows: Rows, memory: Rows) -> dict[str, NDArray[Any]]:
-        """Time (s), base angle (rad), mean wrench (N m, N) and push of the peg (N s) in the period, mean effort."""
-        return super().info(rows, memory) | {
-            "base_angle": rows["link_angle"][:, 0].copy(),
-            "base_wrench": wrench_mean(rows),
-            "push": rows["contact_sum"][:, 0].copy(),
-            "effort": memory["effort"] / self._periods(rows),
-        }
+    def sense(self, row: Any, memory: Any, observation: Any) -> None:
+        for i in range(3):
+            observation.base_wrench_mean[i] = self.felt(row, memory, i)
+        observation.base_angle[0] = row.link_angle[0]
+        if self.actions == "whisk":
+            observation.phase[0], observation.phase[1] = math.sin(memory.phase), math.cos(memory.phase)
 
-    def _periods(self, rows: Rows) -> Floats:
+    def info(self, row: Any, memory: Any, info: Any) -> None:
+        for i in range(3):
+            info.base_wrench[i] = self.wrench(row, i)
+        info.base_angle, info.push = row.link_angle[0], row.contact_sum[0]
+        info.effort = memory.effort / self.periods(row)
+
+    def periods(self, row: Any) -> Any:
         """Control periods since the start, at least 1."""
-        return np.maximum(rows["time"] * self.control_rate, 1.0)
+        return max(row.time * self.control_rate, 1.0)
+
+
+@kernel
+def limited(value, limit):
+    """Clip a ``value`` to the size of a ``limit``, both floats."""
+    return min(max(value, -limit), limit)

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..core.env.spec import ActionField, Ending, Field, Hidden, Score
-from ..core.env.task import Rows, measures, tolerances
-from ..core.kernels.noise import normal
+from ..core.env.task import measures, tolerance
+from ..core.kernels.noise import normal_number
+from ..core.kernels.sums import total
 from ..core.model.control import Floats
 from ..core.model.quantities import Option
-from .animal import FAR, wrench_mean
-from .reflexes import Holding, Tapping, towards
-from .task import MICRO, SENSOR, WhiskerTask
+from .animal import FAR
+from .task import ACCELERATION, MICRO, SENSOR, WhiskerTask, limited
 
 RIGHT, WRONG = 1.0, 2.0
 """Endings: the answer was right, or wrong."""
@@ -31,6 +32,7 @@ class PegTask(WhiskerTask):
     """Price of a push of 1 uN s."""
     remembers = dict.fromkeys(("peg_place", "peg_bearing", "present", "touched", "pushed"), "f8")
     reported = ["time", "peg_place", "peg_bearing", "pushed"]
+    informs = {"touched": "f8"}
     options = {
         "peg_place": Option(0.15, 1.2, "lengths", "distance of the peg from the base"),
         "peg_bearing": Option(-0.3, 0.6, "rad", "base angle at which the straight whisker would touch the peg"),
@@ -49,15 +51,17 @@ class PegTask(WhiskerTask):
         peg = distance[:, None] * np.stack([np.cos(memory["peg_bearing"]), np.sin(memory["peg_bearing"])], 1)
         return values | {"peg": peg[:, None]}
 
-    def reward(self, rows: Rows, memory: Rows) -> Floats:
+    def reward(self, row: Any, memory: Any) -> Any:
         """Charge the push, and keep the time of the first touch and the sum of pushes."""
-        push = rows["contact_sum"][:, 0]
-        memory["pushed"] += push
-        memory["touched"] = np.where((push > 0.0) & np.isinf(memory["touched"]), rows["time"], memory["touched"])
+        push = row.contact_sum[0]
+        memory.pushed += push
+        if push > 0.0 and math.isinf(memory.touched):
+            memory.touched = row.time
         return -self.push_cost * push / MICRO
 
-    def info(self, rows, memory):
-        return super().info(rows, memory) | {"touched": np.isfinite(memory["touched"]).astype(float)}
+    def info(self, row, memory, info):
+        super().info(row, memory, info)
+        info.touched = math.isfinite(memory.touched)
 
 
 class AnswerTask(PegTask):
@@ -79,6 +83,7 @@ class AnswerTask(PegTask):
     observes = {"held": Field(1, "s", 0.02, "time for which ``commit`` has been above 0")}
     remembers = {"held": "f8", "committed": "f8"}
     reported = [*PegTask.reported, "committed"]
+    informs = {"is_success": "?"}
     commit: Mapping[str, ActionField] = {
         "commit": ActionField(1, -1.0, 1.0, "1", "above 0 for 20 ms on end: the answer of now is final")
     }
@@ -91,38 +96,44 @@ class AnswerTask(PegTask):
         episodes.memory["committed"] = np.inf
         return super().start(episodes)
 
-    def sense(self, rows, memory):
-        return super().sense(rows, memory) | {"held": memory["held"] / self.control_rate}
+    def sense(self, row, memory, observation):
+        super().sense(row, memory, observation)
+        observation.held[0] = memory.held / self.control_rate
 
     @abstractmethod
-    def right(self, memory: Rows) -> NDArray[np.bool_]:
-        """Whether the present answer is right (B,)."""
+    def right(self, memory: Any) -> Any:
+        """Tell whether the present answer is right."""
 
     @abstractmethod
-    def worth(self, rows: Rows, memory: Rows) -> Floats:
-        """What the present answer is worth, if it is final (B,)."""
+    def worth(self, row: Any, memory: Any) -> Any:
+        """Say what the present answer is worth, if it is final."""
 
-    def reward(self, rows, memory):
-        paid = super().reward(rows, memory) - self.effort_price * memory["exertion"]
-        force = rows["contact_sum"][:, 0] * self.control_rate
-        paid -= self.hurt_price * np.maximum(force / self.gentle - 1.0, 0.0)
-        silent = np.isinf(memory["committed"])
-        memory["held"] = np.where(self.answer(memory, "commit") > 0.0, memory["held"] + 1.0, 0.0)
-        commits = silent & (memory["held"] >= max(round(self.commitment * self.control_rate), 1))
-        memory["committed"] = np.where(commits, rows["time"], memory["committed"])
-        over = np.abs(rows["time"] - self.duration) < 0.5 / self.control_rate
-        last = np.where(silent & over, self.silence, 0.0)
-        return paid + np.where(commits, self.worth(rows, memory), last)
+    def reward(self, row, memory):
+        paid = super().reward(row, memory) - self.effort_price * memory.exertion
+        force = row.contact_sum[0] * self.control_rate
+        paid -= self.hurt_price * max(force / self.gentle - 1.0, 0.0)
+        earned, commit = 0.0, self.meaning(memory.action, -1)
+        memory.held = memory.held + 1.0 if commit > 0.0 else 0.0
+        if math.isinf(memory.committed):
+            if memory.held >= max(np.rint(self.commitment * self.control_rate), 1.0):
+                memory.committed = row.time
+                earned = self.worth(row, memory)
+            elif abs(row.time - self.duration) < 0.5 / self.control_rate:
+                earned = self.silence
+        return paid + earned
 
-    def ending(self, rows, memory):
-        return np.where(np.isfinite(memory["committed"]), np.where(self.right(memory), RIGHT, WRONG), 0.0)
+    def ending(self, row, memory):
+        if math.isinf(memory.committed):
+            return 0.0
+        return RIGHT if self.right(memory) else WRONG
 
-    def info(self, rows, memory):
-        success = np.isfinite(memory["committed"]) & self.right(memory)
-        return super().info(rows, memory) | {"is_success": success}
+    def info(self, row, memory, info):
+        super().info(row, memory, info)
+        info.is_success = math.isfinite(memory.committed) and self.right(memory)
 
-    def _haste(self, rows: Rows) -> Floats:
-        return np.maximum(1.0 - rows["time"] / self.duration, 0.0)
+    def haste(self, row: Any) -> Any:
+        """Share of the reward that is left for who answers now."""
+        return max(1.0 - row.time / self.duration, 0.0)
 
 
 class Localize(AnswerTask):
@@ -158,22 +169,28 @@ class Localize(AnswerTask):
         "bearing": ActionField(1, -0.35, 0.55, "rad", "estimate of the peg's bearing", "peg_bearing"),
         **AnswerTask.commit,
     }
+    informs = {"error": "f8", "place_error": "f8"}
 
-    def _errors(self, memory: Rows) -> tuple[Floats, Floats]:
-        place, bearing = self.answer(memory, "place"), self.answer(memory, "bearing")
-        truth = memory["peg_place"]
-        off = place**2 + truth**2 - 2 * place * truth * np.cos(bearing - memory["peg_bearing"])
-        return np.sqrt(np.maximum(off, 0.0)), np.abs(place - truth)
+    def answer(self, memory: Any) -> Any:
+        """Distance from the base (lengths) and bearing (rad) of the peg, as they are estimated."""
+        return self.meaning(memory.action, -3), self.meaning(memory.action, -2)
+
+    def error(self, memory: Any) -> Any:
+        """Distance (lengths) between the peg and its estimate."""
+        (place, bearing), truth = self.answer(memory), memory.peg_place
+        off = place**2 + truth**2 - 2 * place * truth * math.cos(bearing - memory.peg_bearing)
+        return math.sqrt(max(off, 0.0))
 
     def right(self, memory):
-        return self._errors(memory)[0] <= self.near
+        return self.error(memory) <= self.near
 
-    def worth(self, rows, memory):
-        return tolerances(self._errors(memory)[0], 0.0, 0.01, 0.1) * self._haste(rows)
+    def worth(self, row, memory):
+        return tolerance(self.error(memory), 0.0, 0.01, 0.1) * self.haste(row)
 
-    def info(self, rows, memory):
-        error, place_error = self._errors(memory)
-        return super().info(rows, memory) | {"error": error, "place_error": place_error}
+    def info(self, row, memory, info):
+        super().info(row, memory, info)
+        info.error = self.error(memory)
+        info.place_error = abs(self.answer(memory)[0] - memory.peg_place)
 
 
 class Detect(AnswerTask):
@@ -210,26 +227,24 @@ class Detect(AnswerTask):
         "verdict": ActionField(1, -1.0, 1.0, "1", "above 0: there is a peg", "peg_present", verdict=True),
         **AnswerTask.commit,
     }
+    informs = dict.fromkeys(("peg_present", "hit", "false_alarm", "delay"), "f8")
 
-    def _said(self, memory: Rows) -> NDArray[np.bool_]:
-        return self.answer(memory, "verdict") > 0.0
+    def says(self, memory: Any) -> Any:
+        """Tell whether the present verdict is that there is a peg."""
+        return self.meaning(memory.action, -2) > 0.0
 
     def right(self, memory):
-        return self._said(memory) == (memory["present"] > 0.5)
+        return self.says(memory) == (memory.present > 0.5)
 
-    def worth(self, rows, memory):
-        return np.where(self.right(memory), self._haste(rows), -1.0)
+    def worth(self, row, memory):
+        return self.haste(row) if self.right(memory) else -1.0
 
-    def info(self, rows, memory):
-        decision, said, there = np.isfinite(memory["committed"]), self._said(memory), memory["present"] > 0.5
-        hit, felt = decision & said & there, memory["touched"] < memory["committed"]
-        delay = np.where(hit & felt, memory["committed"], np.inf) - np.where(hit & felt, memory["touched"], 0.0)
-        return super().info(rows, memory) | {
-            "peg_present": there.astype(float),
-            "hit": hit.astype(float),
-            "false_alarm": (decision & said & ~there).astype(float),
-            "delay": delay,
-        }
+    def info(self, row, memory, info):
+        super().info(row, memory, info)
+        alarm, there = math.isfinite(memory.committed) and self.says(memory), memory.present > 0.5
+        info.peg_present, info.hit, info.false_alarm = there, alarm and there, alarm and not there
+        felt = alarm and there and memory.touched < memory.committed
+        info.delay = memory.committed - memory.touched if felt else math.inf
 
 
 class Tap(PegTask):
@@ -254,7 +269,8 @@ class Tap(PegTask):
     """
 
     action_modes = ("trajectory", "whisk", "residual")
-    reflex = Tapping()
+    approach, threshold = 1.6, 0.8e-6
+    """Rate (rad/s) at which the animal's own controller approaches, and how far Fx (N) falls where it turns back."""
     largest_evidence = 1e-6
     """What an action of 1 adds to the fall of Fx at which the animal's own controller turns back, N."""
     duration = 2.4
@@ -291,74 +307,82 @@ class Tap(PegTask):
         episodes.memory["back"], episodes.memory["known"], episodes.memory["last"] = 1.0, 1.0, np.inf
         return super().start(episodes)
 
-    def own(self, added, rows, memory):
-        angle, advances = rows["link_angle"][:, 0], memory["turned"] == 0.0
-        felt = self.felt(rows, memory)
-        feels, turns = self.reflex.feels(felt), self.reflex.feels(felt, added)
-        memory["known"], memory["last"] = self.reflex.learns(
-            feels, advances & turns, angle, memory["known"], memory["last"]
-        )
-        memory["turned"] = np.maximum(memory["turned"], turns)
-        return self.reflex.turns(rows["base_rate"], angle, memory["turned"] > 0.0, self.control_rate)
+    def own(self, added, row, memory):
+        angle, axial = row.link_angle[0], self.felt(row, memory, 1)
+        turns = axial - added < -self.threshold
+        # The least angle at which it has turned back and then felt the peg is known.
+        if axial < -self.threshold:
+            memory.known = min(memory.known, memory.last)
+        memory.last = angle if turns and memory.turned == 0.0 else math.inf
+        memory.turned = max(memory.turned, turns)
+        if memory.turned > 0.0:
+            return self.towards(-4.0 if angle > -0.3 else 0.0, row, ACCELERATION)
+        return self.towards(self.approach, row, 1000.0)
 
-    def _number(self, rows: Rows) -> Floats:
-        """Windows (B,) that are over at the end of this period."""
-        return np.floor((rows["time"] + 0.5 / self.control_rate) / self.window)
+    def windows(self, row: Any) -> Any:
+        """Count the windows that are over at the end of this period."""
+        return math.floor((row.time + 0.5 / self.control_rate) / self.window)
 
-    def sense(self, rows, memory):
-        remaining = self.window * (self._number(rows) + 1.0) - rows["time"]
-        ahead = np.minimum(memory["known"] - rows["link_angle"][:, 0], 0.5)
-        return super().sense(rows, memory) | {"left": remaining, "ahead": ahead}
+    def sense(self, row, memory, observation):
+        super().sense(row, memory, observation)
+        observation.left[0] = self.window * (self.windows(row) + 1.0) - row.time
+        if self.actions == "residual":
+            observation.ahead[0] = min(memory.known - row.link_angle[0], 0.5)
 
-    def _grade(self, memory: Rows) -> Floats:
-        return memory["tapped"] / (1.0 + memory["push"] / MICRO)
+    def grade(self, memory: Any) -> Any:
+        """Grade of the present window."""
+        return memory.tapped / (1.0 + memory.push / MICRO)
 
-    def reward(self, rows, memory):
-        super().reward(rows, memory)
-        push, before = rows["contact_sum"][:, 0], self._grade(memory)
-        taps = (push > 0.0) & (memory["back"] > 0.0) & (memory["tapped"] == 0.0)
-        memory["push"] += push
-        memory["taps"] += taps
-        memory["tapped"] = np.maximum(memory["tapped"], taps)
-        earned = (self._grade(memory) - before) / self.taps
+    def reward(self, row, memory):
+        super().reward(row, memory)
+        push, before, number = row.contact_sum[0], self.grade(memory), self.windows(row)
+        memory.push += push
+        if push > 0.0 and memory.back > 0.0 and memory.tapped == 0.0:
+            memory.tapped = 1.0
+            memory.taps += 1.0
+        earned = (self.grade(memory) - before) / self.taps
         # What a window has earned stays; the next one begins with nothing but where the base is.
-        number, behind = self._number(rows), rows["link_angle"][:, 0] < self.behind
-        new = number > memory["number"]
-        memory["number"] = number
-        for name in ("tapped", "push", "turned"):
-            memory[name] = np.where(new, 0.0, memory[name])
-        memory["back"] = np.where(new, behind, np.maximum(memory["back"], behind))
+        if number > memory.number:
+            memory.tapped = memory.push = memory.turned = memory.back = 0.0
+        memory.number = number
+        if row.link_angle[0] < self.behind:
+            memory.back = 1.0
         return earned
 
 
 class SmoothTask(WhiskerTask):
-    """A task in which a smooth motion is possible, and effort has its price; it keeps the sum of errors."""
+    """A task in which a smooth motion is possible, and effort has its price; something moves in three sines."""
 
     duration = 2.0
     effort_price = 0.3
     """Price of a period in which command and muscle are as far apart as the largest command; chosen."""
     physiology = measures("whisker_chain", "SmoothTask", WhiskerTask.physiology)
-    remembers = {"error": "f8"}
+    remembers = {"error": "f8", "swing": "3f8", "frequency": "3f8", "lag": "3f8"}
     precision: tuple[float, float]
     """Error that counts as none, and by how much more the reward falls to a tenth."""
+    informs = {"error": "f8"}
 
     @abstractmethod
-    def _error(self, rows: Rows, memory: Rows) -> Floats:
-        """Distance (B,) from the goal."""
+    def distance(self, row: Any, memory: Any) -> Any:
+        """Give the distance from the goal."""
 
-    def reward(self, rows: Rows, memory: Rows) -> Floats:
-        error, (near, margin) = self._error(rows, memory), self.precision
-        memory["error"] += error
-        return tolerances(error, 0.0, near, margin) - self.effort_price * memory["exertion"]
+    def reward(self, row: Any, memory: Any) -> Any:
+        distance = self.distance(row, memory)
+        memory.error += distance
+        near = tolerance(distance, 0.0, self.precision[0], self.precision[1])
+        return near - self.effort_price * memory.exertion
 
-    def info(self, rows, memory):
-        return super().info(rows, memory) | {"error": memory["error"] / self._periods(rows)}
+    def info(self, row, memory, info):
+        super().info(row, memory, info)
+        info.error = memory.error / self.periods(row)
 
-
-def swinging(memory: Rows, time: Floats | float) -> Floats:
-    """Where three sines that began at 0 are at ``time``, (B,) in the unit of ``swing``."""
-    phase = 2 * np.pi * memory["frequency"] * np.asarray(time)[..., None]
-    return np.sum(memory["swing"] * (np.sin(phase + memory["lag"]) - np.sin(memory["lag"])), 1)
+    def sines(self, memory: Any, time: Any) -> Any:
+        """Where three sines that began at 0 are at a time (s), in the unit of ``swing``."""
+        place = 0.0
+        for k in range(3):
+            phase = 2 * math.pi * memory.frequency[k] * time
+            place += memory.swing[k] * (math.sin(phase + memory.lag[k]) - math.sin(memory.lag[k]))
+        return place
 
 
 class Hold(SmoothTask):
@@ -384,12 +408,14 @@ class Hold(SmoothTask):
     """
 
     action_modes = ("residual", "trajectory", "whisk")
-    reflex = Holding()
+    gain, limit = 8e6, 1500.0
+    """Rate (rad/s per N m) by which the animal's own controller answers an error of M, and its largest acceleration
+    (rad/s^2)."""
     start_angle = -0.05
     precision = (0.01 * MICRO, 0.08 * MICRO)
     effort_price = 1.0
     observes = {"goal": Field(1, "N m", 1e-6, "moment to hold")}
-    remembers = {"goal": "f8", "swing": "3f8", "frequency": "3f8", "lag": "3f8"}
+    remembers = {"goal": "f8"}
     reported = ["time", "goal"]
     hidden = {"peg_place": Hidden(0.5, 0.6)}
     options = {
@@ -406,23 +432,23 @@ class Hold(SmoothTask):
         memory["swing"] = 1e-3 / 3 * (0.5 + 0.5 * samples[:, :3])
         memory["frequency"] = 3.0 + 7.0 * samples[:, 3:6]
         memory["lag"] = 2 * np.pi * samples[:, 6:]
-        peg = np.stack([place * self.length(episodes), swinging(memory, 0.0)], 1)
+        peg = np.stack([place * self.length(episodes), np.zeros(len(episodes))], 1)
         return values | {"peg": peg[:, None]}
 
-    def command(self, actions, rows, memory):
+    def command(self, row, memory, action, drive):
         # The peg swings on, whatever the whisker does.
-        now = rows["time"]
-        ahead = swinging(memory, now + 1.0 / self.control_rate) - swinging(memory, now)
-        rows["peg_velocity"][:, 1, 0] = ahead * self.control_rate
-        return super().command(actions, rows, memory)
+        ahead = self.sines(memory, row.time + 1.0 / self.control_rate) - self.sines(memory, row.time)
+        row.peg_velocity[1, 0] = ahead * self.control_rate
+        super().command(row, memory, action, drive)
 
-    def own(self, added, rows, memory):
-        error = self.felt(rows, memory)[:, 0] - memory["goal"]
-        rate, _ = self.reflex.rate(error, 0.0, self.control_rate)
-        return towards(rate + added, rows["base_rate"], self.control_rate, self.reflex.limit)
+    def own(self, added, row, memory):
+        error = self.felt(row, memory, 0) - memory.goal
+        return self.towards(
+            limited(self.gain * error, 5.0) + added, row, self.limit
+        )  # to press on makes M more negative
 
-    def _error(self, rows: Rows, memory: Rows) -> Floats:
-        return np.abs(wrench_mean(rows)[:, 0] - memory["goal"])
+    def distance(self, row, memory):
+        return abs(self.wrench(row, 0) - memory.goal)
 
 
 class Whisk(SmoothTask):
@@ -450,7 +476,6 @@ class Whisk(SmoothTask):
     observes = {"goal": Field(1, "rad", 0.5, "angle at which to be at the end of the next period, seen in noise")}
     blur = 0.001
     """Standard deviation of the noise in which the goal is seen, rad."""
-    remembers = dict.fromkeys(("swing", "frequency", "lag"), "3f8")
 
     def start(self, episodes):
         values = super().start(episodes)
@@ -460,17 +485,18 @@ class Whisk(SmoothTask):
         episodes.memory["lag"] = 2 * np.pi * samples[:, 6:]
         return values
 
-    def sense(self, rows, memory):
-        goal = swinging(memory, rows["time"] + 1.0 / self.control_rate)
-        return super().sense(rows, memory) | {
-            "goal": goal + self.blur * normal(~memory["noise"], rows["step"], 1)[:, 0],
-        }
+    def sense(self, row, memory, observation):
+        super().sense(row, memory, observation)
+        noise = self.blur * normal_number(~memory.noise, row.step, 1, 0)
+        observation.goal[0] = self.sines(memory, row.time + 1.0 / self.control_rate) + noise
 
-    def goal(self, rows: Rows, memory: Rows) -> Floats:
-        """Where the tip's direction is to be now, (B,) rad."""
-        return swinging(memory, rows["time"])
+    @property
+    def directions(self) -> Floats:
+        """Work space for the direction of each link, (2, n)."""
+        return np.empty((2, self.animal.params.n_links))
 
-    def _error(self, rows: Rows, memory: Rows) -> Floats:
-        angle = rows["link_angle"]
-        tip = np.arctan2(np.sum(np.sin(angle), 1), np.sum(np.cos(angle), 1))
-        return np.abs(tip - self.goal(rows, memory))
+    def distance(self, row, memory):
+        along, across = self.directions[0], self.directions[1]
+        for i in range(len(along)):
+            along[i], across[i] = math.cos(row.link_angle[i]), math.sin(row.link_angle[i])
+        return abs(math.atan2(total(across), total(along)) - self.sines(memory, row.time))
