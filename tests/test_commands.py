@@ -66,7 +66,7 @@ def test_environments_are_made_as_asked(command, tmp_path, monkeypatch, capsys):
     assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
     command("render", SWIM, "--seconds", 0.1, "--size", "128x128", "--save", "c.png")
     assert (tmp_path / "a.png").read_bytes() != (tmp_path / "c.png").read_bytes()
-    with pytest.raises(SystemExit, match="env must leave params out where param is given"):
+    with pytest.raises(SystemExit, match="env must not set params together with --param"):
         command("evaluate", SWIM, "--env", "params={}", "--param", "stiffness=1e-10")
     with pytest.raises(SystemExit, match="params"):
         command("play", SWIM, "--param", "stifness=1e-10")

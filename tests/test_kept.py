@@ -66,7 +66,7 @@ def test_a_sweep_is_of_the_model_and_the_drive_that_it_began_with(tmp_path, comm
     told = error_of(*asked, "--table", table)
     for path in (model, drive):
         assert f"content of {path}" in told
-    assert "must be as the sweep in" in told and "give --restart" in told and table.read_text() == first
+    assert "must match the sweep in" in told and "use --restart" in told and table.read_text() == first
     command(*asked, "--table", table, "--restart")
     command(*asked, "--table", tmp_path / "fresh.csv")
     assert table.read_text() == (tmp_path / "fresh.csv").read_text() != first
@@ -87,7 +87,7 @@ def test_a_benchmark_is_of_the_policy_that_it_measured(tmp_path, monkeypatch, ca
 
     write(0.1)
     command(*asked)
-    assert "what that imports or reads is not seen" in " ".join(capsys.readouterr().out.split())
+    assert "not in files that the module imports or reads" in " ".join(capsys.readouterr().out.split())
     before, random = results.read(lines / "WormSwim-v0-own_swimmer_act.jsonl"), lines / "WormSwim-v0-random.jsonl"
     stat = random.stat()
     write(0.2)

@@ -41,7 +41,7 @@ def test_a_sweep_is_a_table_of_simulations_and_goes_on(tmp_path, monkeypatch, co
     for _ in range(2):
         command("sweep", *ASKED, "--table", table)
         assert len(repeated) == 2 and table.read_bytes() == whole
-    with pytest.raises(SystemExit, match="duration must be as the sweep"):
+    with pytest.raises(SystemExit, match="duration must match the sweep"):
         command("sweep", *ASKED, "--table", table, "--duration", 0.04)
 
 

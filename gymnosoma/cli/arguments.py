@@ -1,4 +1,4 @@
-"""Arguments that commands share."""
+"""Arguments shared by several commands, and their parsers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Id = Annotated[
     str,
     tyro.conf.arg(
         metavar="ID",
-        help="An environment, such as WormSwim-v0, see `list`; or module:ID of one's own, which the module registers.",
+        help="Environment, such as WormSwim-v0 (see `list`), or module:ID for an environment that a module registers.",
     ),
     tyro.conf.Positional,
 ]
@@ -30,7 +30,7 @@ Options = Annotated[
     tuple[str, ...],
     tyro.conf.arg(
         metavar="NAME=VALUE",
-        help="Reset option or physical parameter in SI, a number, or @FILE.csv of them; may be repeated.",
+        help="Reset option or physical parameter (SI): a number, or @FILE.csv with numbers. May be repeated.",
     ),
     tyro.conf.UseAppendAction,
 ]
@@ -38,27 +38,27 @@ Events = Annotated[
     tuple[str, ...],
     tyro.conf.arg(
         metavar="TIME:NAME=VALUE",
-        help="Physical parameter that changes after so many seconds, as in 2.0:stiffness=1e-10; may be repeated.",
+        help="Change a physical parameter at TIME (s), such as 2.0:stiffness=1e-10. May be repeated.",
     ),
     tyro.conf.UseAppendAction,
 ]
 
 Arguments = Annotated[
     tuple[str, ...],
-    tyro.conf.arg(metavar="NAME=VALUE", help="Argument of the environment; may be repeated."),
+    tyro.conf.arg(metavar="NAME=VALUE", help="Argument of the environment. May be repeated."),
     tyro.conf.UseAppendAction,
 ]
 
 Params = Annotated[
     tuple[str, ...],
-    tyro.conf.arg(metavar="NAME=VALUE", help="Field of the animal's parameters, or @FILE.csv; may be repeated."),
+    tyro.conf.arg(metavar="NAME=VALUE", help="Field of the animal's parameters; @FILE.csv for a table. Repeatable."),
     tyro.conf.UseAppendAction,
 ]
 
 Outputs = Annotated[tuple[tuple[Path, ...], ...], tyro.conf.arg(metavar="FILE ..."), tyro.conf.UseAppendAction]
-"""Files that results go to, each by its ending."""
+"""Output files; the suffix selects the format."""
 
-Processes = Annotated[int, tyro.conf.arg(help="Pieces of the work done at the same time, each in its own process.")]
+Processes = Annotated[int, tyro.conf.arg(help="Number of processes that share the work.")]
 Ray = Annotated[
     str | None,
     PrimitiveConstructorSpec(
@@ -68,12 +68,12 @@ Ray = Annotated[
         lambda value: value is None or isinstance(value, str),
         lambda value: [] if value is None else [value],
     ),
-    tyro.conf.arg(help="Instead, on a Ray cluster: its address, or the one that runs here, or this machine's cores."),
+    tyro.conf.arg(help="Use a Ray cluster: ADDRESS, or without it the running cluster, else this machine's cores."),
 ]
 
 
 def read_size(size: str) -> tuple[int, int]:
-    """Width and height in pixels from ``WIDTHxHEIGHT``."""
+    """Parse ``WIDTHxHEIGHT`` into width and height in pixels."""
     width, _, height = size.partition("x")
     if not (width.isdecimal() and height.isdecimal()):
         raise ValueError(f"size must be WIDTHxHEIGHT in pixels, such as 960x540, got {size!r}")
@@ -81,7 +81,7 @@ def read_size(size: str) -> tuple[int, int]:
 
 
 def read_options(texts: Sequence[str], events: Sequence[str] = ()) -> dict[str, Any]:
-    """Options of a reset from ``NAME=VALUE`` each, and from ``TIME:NAME=VALUE`` those of its events."""
+    """Parse reset options from ``NAME=VALUE`` texts, and their ``events`` from ``TIME:NAME=VALUE`` texts."""
     options: dict[str, Any] = dict(assignment("option", text) for text in texts)
     if events:
         options["events"] = [read_event(text) for text in events]
@@ -89,20 +89,23 @@ def read_options(texts: Sequence[str], events: Sequence[str] = ()) -> dict[str, 
 
 
 def read_arguments(texts: Sequence[str], params: Sequence[str] = ()) -> dict[str, Any]:
-    """Arguments of an environment from ``NAME=VALUE`` each; values are JSON or text.
+    """Parse arguments of an environment from ``NAME=VALUE`` texts, with values in JSON or plain text.
 
-    ``params`` are fields of its argument of this name, see `read_params_of`.
+    ``params`` lists the fields of the argument ``params``, see `read_params_of`.
     """
     arguments = {name: _json(value) for name, value in (_split("env", text) for text in texts)}
     if params:
         if "params" in arguments:
-            raise ValueError(f"env must leave params out where param is given, got {arguments['params']!r}")
+            raise ValueError(f"env must not set params together with --param, got {arguments['params']!r}")
         arguments["params"] = read_params_of(params)
     return arguments
 
 
 def read_params_of(texts: Sequence[str]) -> dict[str, Any]:
-    """Parameters from ``NAME=VALUE`` each, in tables where names have dots; values as JSON, text, or ``@FILE``."""
+    """Parse parameters from ``NAME=VALUE`` texts, with values in JSON, plain text or ``@FILE``.
+
+    Dots in a name separate the keys of nested tables.
+    """
     params: dict[str, Any] = {}
     for text in texts:
         name, value = _split("param", text)
@@ -111,19 +114,19 @@ def read_params_of(texts: Sequence[str]) -> dict[str, Any]:
         for table in tables:
             place = place.setdefault(table, {})
             if not isinstance(place, dict):
-                raise ValueError(f"param must not give a value and its parts, got {text!r}")
+                raise ValueError(f"param must not set both a name and a part of it, got {text!r}")
         place[last] = _read_table(f"param {name}", value[1:]) if value.startswith("@") else _json(value)
     return params
 
 
 def folder_part(arguments: Mapping[str, Any]) -> str:
-    """Part of a folder's name for arguments of an environment: the arguments, or a digest if they are long."""
+    """Return the suffix of a folder name for arguments of an environment, or a digest if it would be too long."""
     text = "".join(f"-{name}={arguments[name]}" for name in sorted(arguments))
     return text if re.fullmatch(r"[\w.=-]{0,60}", text) else f"-{of_values(arguments)}"
 
 
 def read_event(text: str) -> Event:
-    """Event from ``TIME:NAME=VALUE``."""
+    """Parse an event from ``TIME:NAME=VALUE``."""
     time, _, rest = text.partition(":")
     try:
         return Event(float(time), dict([assignment("event", rest)]))
@@ -132,7 +135,7 @@ def read_event(text: str) -> Event:
 
 
 def assignment(what: str, text: str) -> tuple[str, Any]:
-    """Name and value from ``NAME=VALUE``, where the value is a number or ``@FILE``, a table of numbers with commas."""
+    """Parse ``NAME=VALUE``, where the value is a number or ``@FILE`` with comma-separated numbers."""
     name, value = _split(what, text)
     if value.startswith("@"):
         return name, _read_table(f"{what} {name}", value[1:])
@@ -143,7 +146,7 @@ def assignment(what: str, text: str) -> tuple[str, Any]:
 
 
 def _split(what: str, text: str) -> tuple[str, str]:
-    """Name and text of the value from ``NAME=VALUE``."""
+    """Split ``NAME=VALUE`` into its two texts."""
     name, equals, value = text.partition("=")
     if not (name and equals):
         raise ValueError(f"{what} must be NAME=VALUE, got {text!r}")
@@ -151,7 +154,7 @@ def _split(what: str, text: str) -> tuple[str, str]:
 
 
 def _json(text: str) -> Any:
-    """A value in JSON with finite numbers, or else the text."""
+    """Parse JSON with finite numbers, or return the text unchanged if it is not valid."""
 
     def refuse(constant: str) -> None:
         raise ValueError
@@ -163,10 +166,10 @@ def _json(text: str) -> Any:
 
 
 def _read_table(what: str, path: str) -> NDArray[np.float64]:
-    """Numbers of a file with commas: a row or a column as (n,), more as (rows, columns)."""
+    """Read comma-separated numbers: a single row or column as (n,), a table as (rows, columns)."""
     try:
         check_file(Path(path))
-        with warnings.catch_warnings(action="error"):  # of an empty file
+        with warnings.catch_warnings(action="error"):  # NumPy only warns about an empty file
             return np.loadtxt(path, delimiter=",", ndmin=1)
     except (OSError, ValueError, UserWarning) as error:
-        raise ValueError(f"{what}: file {path!r} cannot be read as numbers with commas: {error}") from None
+        raise ValueError(f"{what}: file {path!r} cannot be read as comma-separated numbers: {error}") from None

@@ -36,25 +36,25 @@ def run(
     folder: Path = Path("benchmark"),
     restart: bool = False,
 ) -> None:
-    """Measure policies, and learners with a fixed budget of steps, in the same episodes.
+    """Measure policies, and learners with a fixed step budget, on the same episodes.
 
-    A piece of the work is a policy on an id, or one training. Each leaves its lines in the folder when it is done;
-    after a kill, Ctrl-C or a full disk the same command does the rest. Kept results count only as long as the
-    environments and the entrants are the same. All lines together are ``results.jsonl``, which `check` plays again
-    with the policies below ``weights``. If trainings failed, they are listed, and the exit status is 1.
+    Each policy and each training saves its results when it is finished. After an interruption, the same command runs
+    the remaining work. Saved results are reused only while the environment and the entrant are unchanged. All results
+    are collected in ``results.jsonl``; `check` verifies this file with the policies in the folder ``weights``. If
+    trainings failed, they are listed and the exit status is 1.
 
     Args:
-        ids: Environments; all by default.
-        policy: As for `evaluate`, and "best constant", which is searched. By default, where no learner is named:
-            random, zero, all references, best constant, trained, and a replay of one of these.
-        learner: ppo, sac or cma; recipe, which trains as `train` does; or module:function of your own, see the guide.
-        seeds: Trainings of each learner, from seed 0 on.
-        marks: Steps after which learners are measured, 100000 and 300000 by default; the recipe trains for the largest,
-            by default its own steps.
-        track: fixed, where a learner sees observations, rewards and spaces; or open, where it may use everything.
-        episodes: Of each policy, instead of 256, or 1024 where an answer is right or wrong.
-        folder: Where the results go.
-        restart: Measure again what has changed, instead of refusing.
+        ids: Environments (default: all).
+        policy: Policies, as for `evaluate`, or "best constant" for optimised constant parameters. Default if there is
+            no learner: random, zero, all references, best constant, trained, and a replay of one of these.
+        learner: ppo, sac, cma, recipe (trains like `train`), or module:function for your own learner (see the guide).
+        seeds: Number of trainings per learner, with seeds 0, 1, ...
+        marks: Numbers of steps after which learners are measured (default: 100000 and 300000). recipe is measured at
+            the largest mark only (default: the recipe's number of steps).
+        track: fixed (a learner sees observations, rewards and spaces only) or open (no restriction).
+        episodes: Number of episodes per policy (default: 256, or 1024 if the score is binary).
+        folder: Output folder.
+        restart: Measure changed environments or entrants again. Without this option, a change is an error.
     """
     choice("track", track, protocol.TRACKS)
     in_range("seeds", seeds, 1, 1000)
@@ -68,9 +68,9 @@ def run(
     ]
     libraries = {CONSTANT: "cma", entrants.RECIPE: "stable_baselines3", **LEARNERS}
     check_installed(*(libraries[piece.name] for piece in pieces if piece.name in libraries))
-    digests = {piece.label: piece.digest for piece in pieces}  # a wrong name is refused before the work
+    digests = {piece.label: piece.digest for piece in pieces}  # fails early if a name is wrong
     for name in filter(OWN.fullmatch, policy or ()):
-        print(f"{name} is known by the file of its module: what that imports or reads is not seen.")
+        print(f"{name}: changes are detected in its module file only, not in files that the module imports or reads.")
     with locked("folder", folder), workers(processes, ray) as engine:
         work: dict[str, Any] = {}
         for piece in pieces:
@@ -86,11 +86,11 @@ def run(
         try:
             outcomes = engine.work(entrants.do, work)
             errors = [each for each in watched(outcomes, len(work), "piece", len(digests) - len(work)) if each.error]
-        finally:  # after Ctrl-C, too
+        finally:  # also after Ctrl-C
             file = results.gather(folder)
         lines = [line for piece in pieces if piece.file(folder).is_file() for line in results.read(piece.file(folder))]
     tables.show(tables.rows_of(lines))
-    print(f"Results are in {file}; `gymnosoma benchmark check {file}` plays them again.")
+    print(f"Results are in {file}; `gymnosoma benchmark check {file}` verifies them.")
     files = {piece.label: piece.file(folder) for piece in pieces}
     problems = [f"{each.name} failed: {each.error}" for each in errors if not files[each.name].is_file()]
     problems += results.failures(lines)
@@ -104,35 +104,35 @@ def check(
     file: Annotated[Path, tyro.conf.Positional],
     /,
     retrain: int = 0,
-    trust: Annotated[bool, tyro.conf.arg(help="Play policies of others, too, whose code is then run.")] = False,
+    trust: Annotated[bool, tyro.conf.arg(help="Also check policies that run third-party code.")] = False,
     processes: Processes = 1,
 ) -> None:
-    """Check a file of results: its form, its fingerprints, its weights, and every score, by playing all policies again.
+    """Verify a results file by replaying its policies.
 
-    The exit status is 0 if all is true, 1 if something differs, 2 if something cannot be checked. Playing cannot show
-    whether more steps were taken than claimed; only training again can.
+    The check covers the file format, fingerprints, weights and every score. The exit status is 0 if all results are
+    confirmed, 1 if a result differs, and 2 if a result cannot be checked. A replay cannot prove the number of training
+    steps; only training again can.
 
     Args:
-        file: Such as benchmark/results.jsonl; it may be compressed (.xz).
-        retrain: So many trainings, drawn at random, are repeated; their scores must be likely beside the others.
+        file: Results file, such as benchmark/results.jsonl; it may be compressed (.xz).
+        retrain: Number of randomly chosen trainings to repeat. The new score must fall within the 99% prediction
+            interval of the other trainings.
     """
     in_range("retrain", retrain, 0, 10_000)
     verdict = checks.check(file, trust, retrain, processes=processes)
     for line in (*verdict.differs, *verdict.unchecked):
         print(line)
-    print(
-        f"{verdict.checked} lines played again, {len(verdict.differs)} differ, {len(verdict.unchecked)} not checkable."
-    )
+    print(f"{verdict.checked} lines replayed, {len(verdict.differs)} differ, {len(verdict.unchecked)} not checkable.")
     if verdict.differs or verdict.unchecked:
         sys.exit(1 if verdict.differs else 2)
 
 
 def table(files: Annotated[tuple[Path, ...], tyro.conf.Positional], /, out: Path | None = None) -> None:
-    """Show files of results together.
+    """Show results files as one table.
 
     Args:
-        files: Such as benchmark/results.jsonl; they may be compressed (.xz).
-        out: Folder that gets table.md and table.png.
+        files: Results files, such as benchmark/results.jsonl; they may be compressed (.xz).
+        out: Output folder for table.md and table.png.
     """
     rows = tables.rows_of(line for file in files for line in results.read(file))
     tables.show(rows)
@@ -148,11 +148,11 @@ def table(files: Annotated[tuple[Path, ...], tyro.conf.Positional], /, out: Path
 
 
 def grouped(actions: Mapping[str, Callable[..., Any]]) -> Callable[..., Any]:
-    """Make the command, whose first word chooses one of some functions."""
+    """Create a command whose first argument selects one of several functions."""
     kinds = [Annotated[Any, tyro.conf.subcommand(name, constructor=action)] for name, action in actions.items()]
 
     def benchmark(action: Any) -> Any:
-        """Measure policies and learners in the same episodes, check such results, and show them as tables."""
+        """Compare policies and learners on the same episodes."""
         return action
 
     benchmark.__annotations__["action"] = Annotated[Union[tuple(kinds)], tyro.conf.arg(name="")]  # noqa: UP007

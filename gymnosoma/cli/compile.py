@@ -25,15 +25,16 @@ def compile_(
     env: Arguments = (),
     param: Params = (),
 ) -> None:
-    """Compile the kernels of environments ahead: for images, clusters, CI.
+    """Compile the kernels of environments ahead of time.
 
-    Each is stepped twice by chance, by its references, and as its trained policy takes it; what that calls is kept in
-    the folder that NUMBA_CACHE_DIR names, by default your user cache. What lies there already is not compiled again.
+    This is useful for container images, clusters and CI. Each environment takes two steps with random actions, with its
+    references, and with the arguments of its trained policy. The kernels called are cached in NUMBA_CACHE_DIR (default:
+    the user's cache folder); cached kernels are not recompiled.
 
     Args:
-        ids: Environments; all by default.
-        num_envs: Animals side by side: one alone runs other code than sixteen or more.
-        threads: As of the environment; with more than one, the code for several threads.
+        ids: Environments (default: all).
+        num_envs: Numbers of animals per environment. Single animals and batches of sixteen or more use different code.
+        threads: Threads of the environment. More than one also compiles the multithreaded code.
     """
     from gymnosoma.agents.support.progress import progress_bar
 
@@ -51,7 +52,7 @@ def compile_(
 
 
 def _policies(env_id: str) -> list[Policy]:
-    """Find chance, the references, and chance in the environment of the trained policy."""
+    """Return a random policy, the references, and a random policy with the trained policy's environment arguments."""
     chance = find_policy(env_id, "random")
     policies = [chance, *(find_policy(env_id, name) for name in references_of(env_id))]
     if shipped(env_id).is_dir():

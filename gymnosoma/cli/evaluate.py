@@ -35,19 +35,18 @@ def evaluate(
     param: Params = (),
     save: Annotated[Outputs, tyro.conf.arg(aliases=("--json-file",))] = (),
 ) -> None:
-    """Measure policies on the same episodes.
+    """Score policies on the same episodes.
 
     Args:
-        policy: Any of: baseline (random where a task has none) or another reference of `list`, trained, random, zero,
-            "replay of" and one of these, run folders, module:function for a function of your own, observations (B, d)
-            to actions (B, n).
-        episodes: Episodes of each.
-        seed: Of the first episode; episode i has seed + i.
-        physiology: Instead of scores, measure what policies do to the body, beside the animal's own controller:
-            frequency, power, saturation. Values beyond a limit of the task are marked, and the reason for the limit is
-            below the table.
-        scheme: Time-stepping scheme, instead of the default.
-        save: Also write the figures there, .json, .csv or .parquet.
+        policy: Policies: a reference controller (see `list`), trained, random, zero, "replay of NAME", a run folder, or
+            module:function for a function of your own that maps observations (B, d) to actions (B, n). If the task has
+            no references, baseline means random.
+        episodes: Number of episodes per policy.
+        seed: Seed of the first episode; episode i uses seed + i.
+        physiology: Measure effects on the body (such as frequency, power and saturation) instead of scores, and compare
+            them with the animal's own controller. Values that exceed a limit of the task are marked and explained.
+        scheme: Time-stepping scheme (default: the task's).
+        save: Output files for the results (.json, .csv, .parquet).
     """
     env_id = full_id(env_id)
     arguments = read_arguments(env, param) | ({} if scheme is None else {"scheme": scheme})
@@ -73,7 +72,7 @@ def measure(
     options: Mapping[str, float] | None = None,
     **env: Any,
 ) -> list[dict[str, Any]]:
-    """Evaluate policies on the same episodes with a progress bar, and summarise them."""
+    """Evaluate policies on the same episodes with a progress bar; return one summary per policy."""
     policies = _find(env_id, names, episodes, seed, options, **env)
     rows: list[dict[str, Any]] = []
     with progress_bar(total=len(policies) * episodes, unit="episode", leave=False) as bar:
@@ -83,7 +82,7 @@ def measure(
 
         for policy in policies:
             request = {"seed": seed, "options": dict(options or {}), "env": {**policy.env, **env}}
-            keep = {task_of(env_id, **policy.env).score.name}  # all that a summary shows
+            keep = {task_of(env_id, **policy.env).score.name}  # the only quantity in a summary
             results = evaluation.evaluate(env_id, policy, episodes, seed, watch, options, keep, **env)
             rows.append(evaluation.summary(env_id, policy, results) | request)
     return rows
@@ -92,12 +91,12 @@ def measure(
 def _find(
     env_id: str, names: Sequence[str], episodes: int, seed: int, options: Mapping[str, float] | None, **env: Any
 ) -> list[Policy]:
-    """Policies, each ready to play."""
+    """Find policies by name and check that each can play."""
     for name, value, low in (("episodes", episodes, 1), ("seed", seed, 0)):
         if value < low:
             raise ValueError(f"{name} must be at least {low}, got {value!r}")
     if not names:
-        raise ValueError("policy must name at least one, such as baseline or random")
+        raise ValueError("policy must contain at least one name, such as baseline or random")
     policies = [find_policy(env_id, name) for name in names]
     for policy in policies:
         evaluation.check_play(env_id, policy, episodes, options, **env)
@@ -107,7 +106,7 @@ def _find(
 
 
 def show(rows: Sequence[dict[str, Any]]) -> None:
-    """Print summaries of one id as a table."""
+    """Print the summaries of one environment as a table."""
     from rich.console import Console
     from rich.table import Table
 
@@ -139,7 +138,7 @@ def show(rows: Sequence[dict[str, Any]]) -> None:
 def _measure_body(
     env_id: str, names: Sequence[str], episodes: int, seed: int, options: Mapping[str, float] | None, **env: Any
 ) -> list[dict[str, Any]]:
-    """Measure what policies do to the body, and print it; a row for each measure of each policy."""
+    """Measure and print the effects of policies on the body; return one row per measure and policy."""
     from gymnosoma.agents.policies.physiology import physiology
 
     policies = _find(env_id, names, episodes, seed, options, **env)
@@ -154,7 +153,7 @@ def _measure_body(
 
 
 def _show_body(env_id: str, measures: Mapping[str, Mapping[str, Any]]) -> None:
-    """Print the measures of an id as a table."""
+    """Print the measures of one environment as a table."""
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
@@ -176,10 +175,10 @@ def _show_body(env_id: str, measures: Mapping[str, Mapping[str, Any]]) -> None:
     console.print(table)
     for name, entry in measures.items():
         for player in entry.get("beyond", ()):
-            text = f"{name}: {player} has {_three(entry['policies'][player])}, beyond {_three(entry['limit'])}"
+            text = f"{name}: {player} has {_three(entry['policies'][player])}, limit {_three(entry['limit'])}"
             console.print(f"{text}: {entry['why']}", style="red", markup=False, highlight=False)
 
 
 def _three(value: float) -> str:
-    """Three digits, or a dash where nothing was measured."""
+    """Format a value with three digits, or as a dash if it is not finite."""
     return f"{value:.3g}" if math.isfinite(value) else "-"

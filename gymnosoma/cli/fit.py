@@ -43,36 +43,36 @@ def fit(
     save: Outputs = (),
     size: str = "960x540",
 ) -> None:
-    """Find the medium of recorded worms and the forces on one of them, or the forces at the base of a vibrissa.
+    """Estimate forces from recordings of worms or of a whisker.
 
-    Midlines alone determine the ratio of the friction coefficients, the path, and forces over b_perp. Forces in newtons
-    need --sigma or --friction, the drive of the joints --stiffness and --damping. A vibrissa must whisk in free air; it
-    takes --rate, --params and --save.
+    For worms, midlines determine the ratio of the friction coefficients, the path, and forces divided by b_perp. Forces
+    in newtons also need --sigma or --friction; the drive of the joints also needs --stiffness and --damping. For a
+    whisker that moves in free air, the result is the force at its base; only --rate, --params and --save apply.
 
     Args:
         animal: worm or whisker.
-        files: Recordings of worms in the same medium: .npy, .csv, .wcon, .json, .hdf5 or .h5; or the motion of a
-            vibrissa's base, a .csv with the columns angle (rad), and x, y (m) and time (s) if they are known.
-        worm: Which of several in a file.
-        rate: Frames a second, where the file does not say it.
-        microns_per_pixel: Where the file has pixels.
-        head: Which end of a midline is the head, where the file does not say it.
-        y_down: Whether y grows downwards, where a file of pixels does not say it.
-        keypoints: Names of the body parts of a DeepLabCut file, head to tail, between commas.
-        window: In which displacements are compared, s.
-        sigma: The medium lies on the paper's line from water to agar, so that b_perp follows from the ratio.
-        friction: Coefficients across and along, kg/s.
-        stiffness: Of a joint, kappa, N m.
-        damping: Of a joint, c, N m s.
-        relaxation: The muscles are silent in the whole recording: find b_perp / kappa and c / kappa of a worm that
-            straightens, with the ratio of --friction or of the recording.
-        repeats: Of the bootstrap for each worm.
-        seed: Of the bootstrap.
-        params: Shape of the vibrissa, .toml: length, base_radius, tip_radius (m) and curvature (1/m), n_links, density,
-            modulus, damping_ratio; the paper's by default.
-        save: The fit and its assumptions (.json); forces over time (.csv); a film of the recorded midline in grey and
-            the worm that the medium moves in colour (.mp4, .gif, .png). Several may be given.
-        size: Of a frame of the film, in pixels.
+        files: Recordings of worms in the same medium (.npy, .csv, .wcon, .json, .hdf5, .h5), or the motion of a
+            whisker's base (.csv with the column angle (rad) and optionally x, y (m) and time (s)).
+        worm: Worm to analyse, if a file contains several.
+        rate: Frame rate, Hz, if the file does not contain it.
+        microns_per_pixel: Scale, if the file is in pixels.
+        head: End of the midline that is the head, if the file does not contain it.
+        y_down: Whether y increases downwards, if the file is in pixels and does not contain it.
+        keypoints: Body parts of a DeepLabCut file from head to tail, separated by commas.
+        window: Time window over which displacements are compared, s.
+        sigma: Assume a medium on the paper's line from water to agar, so that the ratio determines b_perp.
+        friction: Friction coefficients across and along the body, kg/s.
+        stiffness: Stiffness kappa of a joint, N m.
+        damping: Damping c of a joint, N m s.
+        relaxation: Assume that the muscles are inactive in the whole recording, and estimate b_perp / kappa and
+            c / kappa of the straightening worm, with the friction ratio from --friction or from the recording.
+        repeats: Number of bootstrap samples per worm.
+        seed: Seed of the bootstrap.
+        params: TOML file with the whisker's length, base_radius, tip_radius (m), curvature (1/m), n_links, density,
+            modulus and damping_ratio (default: the paper's whisker).
+        save: Output files: the fit and its assumptions (.json), forces over time (.csv), or a film of the recorded
+            midline (grey) and the worm moved by the fitted medium (colour; .mp4, .gif, .png).
+        size: Size of a frame of the film, in pixels.
     """
     from gymnosoma import recordings
     from gymnosoma.films.recorded import save_recorded
@@ -87,7 +87,7 @@ def fit(
         if path.suffix != ".json" and not one:
             raise ValueError(f"save must end in .json for this study, got {str(path)!r}")
     if not files or (len(files) > 1 and (animal == "whisker" or relaxation)):
-        raise ValueError(f"files must be one recording, or of behaving worms one or more, got {len(files)}")
+        raise ValueError(f"files must be one recording (several for worms without --relaxation), got {len(files)}")
     lines = []
     if animal == "whisker":
         study = recordings.study_vibrissa(recordings.RecordedBase.read(files[0], rate), _read_hair(params))
@@ -114,7 +114,7 @@ def fit(
 
 
 def _read_hair(path: Path | None) -> WhiskerParams:
-    """Parameters of a vibrissa by its shape."""
+    """Read whisker parameters from a TOML file."""
     if path is None:
         return WhiskerParams()
     try:

@@ -16,12 +16,14 @@ def import_(
     to: Annotated[Path | None, tyro.conf.arg(aliases=("--save",))] = None,
     partial: bool = False,
 ) -> None:
-    """Convert a model of OpenSim or MuJoCo to TOML, and report what was taken, renamed, ignored and refused.
+    """Convert an OpenSim or MuJoCo model to TOML.
+
+    The report lists the elements that were converted, renamed, ignored and rejected.
 
     Args:
-        file: Model in OpenSim's format 4 (.osim), or of MuJoCo (.xml, .mjb), which the package mujoco compiles.
-        to: TOML file to write, which `Neuromechanic`, `register_model` and all commands read.
-        partial: Leave out what is refused; without it, a model with such parts is an error.
+        file: OpenSim 4 model (.osim), or MuJoCo model (.xml, .mjb; requires the package mujoco).
+        to: TOML file to write. `Neuromechanic`, `register_model` and all commands can read it.
+        partial: Leave out unsupported elements. Without this option they are an error.
     """
     from gymnosoma.biomechanics import import_model, write_toml
     from gymnosoma.envs.neuromechanic import load

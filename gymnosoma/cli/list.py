@@ -12,17 +12,17 @@ from gymnosoma.envs.core.env.documentation import summary
 
 
 def list_(ids: Annotated[tuple[str, ...], tyro.conf.Positional] = (), /) -> None:
-    """Show environments: what is asked, for how long, what actions may mean, reference controllers.
+    """List environments: task, duration, action modes, references.
 
     Args:
-        ids: Those that are shown; all by default.
+        ids: Environments to list (default: all).
     """
     from rich.console import Console
     from rich.table import Table
 
     table = Table(box=None, show_header=False, padding=(0, 1, 1, 0))
     for env_id in [full_id(name) for name in ids] or all_ids():
-        # From the class alone: to make every environment takes seconds.
+        # The task's class is enough here. Creating every environment would take seconds.
         kind, spec = task_class(env_id), gymnasium.spec(env_id)
         seconds = f"{(spec.max_episode_steps or 0) / kind.control_rate:.4g} s at {kind.control_rate:g} Hz"
         references = ", ".join(references_of(env_id)) or "none"

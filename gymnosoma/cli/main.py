@@ -1,6 +1,6 @@
-"""The command line: ``gymnosoma COMMAND``, ``python -m gymnosoma COMMAND``, or ``python train.py`` in a checkout.
+"""Command line: ``gymnosoma COMMAND``, ``python -m gymnosoma COMMAND``, or ``python train.py COMMAND`` in a checkout.
 
-Each command is a function in a module of its own, from which ``tyro`` reads options and help.
+Each command is a function in a separate module. ``tyro`` derives options and help from its signature and docstring.
 """
 
 from __future__ import annotations
@@ -50,17 +50,17 @@ COMMANDS: dict[str, Callable[..., Any]] = {
 }
 
 INVALID = (ValueError, TypeError, gymnasium.error.Error)
-"""Errors in arguments; the exit status is 2."""
+"""Errors caused by invalid arguments (exit status 2)."""
 
 FAILED = (OSError, ArithmeticError, MemoryError, RecursionError, ImportError, Unfinished)
-"""Other errors that a user can cause; the exit status is 1. The rest are bugs and show a traceback."""
+"""Failures of a run (exit status 1). Any other exception is a bug and shows a traceback."""
 
 EXTRAS = dict.fromkeys(("cma", "optuna", "stable_baselines3", "tensorboard", "torch"), "train") | {"matplotlib": "data"}
-"""Extra that installs each optional library."""
+"""Extra of the package that installs each optional library."""
 
 
 def _one_line(error: Exception) -> str:
-    """Message of an error, in one line."""
+    """Return the message of an error as one line."""
     name = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
     if name in EXTRAS:
         return f"{name} is not installed: pip install 'gymnosoma[{EXTRAS[name]}]'"
@@ -68,7 +68,7 @@ def _one_line(error: Exception) -> str:
 
 
 def overview() -> str:
-    """List the commands, one line each."""
+    """Return the list of commands, one line each."""
     lines = ["usage: gymnosoma COMMAND ...  (gymnosoma COMMAND --help lists its options)", ""]
     for name, command in COMMANDS.items():
         lines.append(f"  {name:10} {str(inspect.getdoc(command)).splitlines()[0]}")
@@ -83,14 +83,14 @@ def main() -> None:
     if sys.argv[1:] in ([], ["-h"], ["--help"]):
         print(overview())
         sys.exit(0 if sys.argv[1:] else 2)
-    for stream in (sys.stdout, sys.stderr):  # a console may lack a bullet or a plus-minus
+    for stream in (sys.stdout, sys.stderr):  # a console may not support bullets or plus-minus signs
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
-    os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads cost more than they gain on small networks
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # more threads slow torch down on small networks
     received: list[int] = []
 
     def terminate(number: int, frame: object) -> None:
-        """End at SIGTERM, which schedulers send, in the same way as at Ctrl-C."""
+        """Treat SIGTERM, which schedulers send, like Ctrl-C."""
         received.append(number)
         raise KeyboardInterrupt
 
@@ -100,8 +100,8 @@ def main() -> None:
     try:
         tyro.extras.subcommand_cli_from_dict(COMMANDS, prog="gymnosoma")
         sys.stdout.flush()
-    except BrokenPipeError:  # the reader of our output has closed it
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that Python can flush it at its end
+    except BrokenPipeError:  # the program that reads the output has closed the pipe
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # lets Python flush it at exit
         sys.exit(1)
     except (*INVALID, *FAILED) as error:
         end = SystemExit(f"error: {_one_line(error)}")

@@ -17,11 +17,11 @@ def play(
     param: Params = (),
     size: str = "960x540",
 ) -> None:
-    """Steer the animal with the keyboard.
+    """Steer an animal with the keyboard.
 
     Args:
-        seed: Of the first episode.
-        size: Of the window, in pixels.
+        seed: Seed of the first episode.
+        size: Size of the window, in pixels.
     """
     from gymnosoma.films.game import Game
 

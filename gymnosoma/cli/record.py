@@ -26,17 +26,18 @@ def record(
     param: Params = (),
     dataset: str | None = None,
 ) -> None:
-    """Write episodes of policies as datasets of Minari, for learning without an environment.
+    """Record episodes of policies as Minari datasets.
 
-    The datasets are where Minari keeps its own (~/.minari/datasets, or MINARI_DATASETS_PATH). Their metadata describes
-    under "gymnosoma" how they were made. Each episode has its seed, its physical parameters, and its score.
+    Minari stores datasets in ~/.minari/datasets, or in the folder named by MINARI_DATASETS_PATH. The metadata key
+    "gymnosoma" describes how a dataset was made. Each episode stores its seed, physical parameters and score.
 
     Args:
-        policy: As for `evaluate`; each becomes a dataset.
-        episodes: How many of each.
-        noise: Standard deviation of normal noise that is added to the actions, which lie in [-1, 1].
-        seed: Of the first episode; episode i has seed + i. Noise and random actions follow from it.
-        dataset: Name of a single dataset; gymnosoma/ID/POLICY-v0 by default, or gymnosoma/ID/POLICY-noise-NOISE-v0.
+        policy: Policies, as for `evaluate`. Each is recorded as a separate dataset.
+        episodes: Number of episodes per policy.
+        noise: Standard deviation of normal noise added to the actions, whose range is [-1, 1].
+        seed: Seed of the first episode; episode i uses seed + i. It also determines noise and random actions.
+        dataset: Name of the dataset if there is only one policy (default: gymnosoma/ID/POLICY-v0, or
+            gymnosoma/ID/POLICY-noise-NOISE-v0).
     """
     from gymnosoma.agents.policies import dataset as datasets
 
@@ -45,9 +46,9 @@ def record(
     policies = [find_policy(env_id, name, seed) for name in policy]
     policies = [replace(each, env={**each.env, **arguments}) for each in policies]
     if dataset is not None and len(policies) > 1:
-        raise ValueError(f"dataset must be left out where there are several, got {dataset!r}")
+        raise ValueError(f"dataset must be left out if there are several policies, got {dataset!r}")
     names = [dataset or _name(env_id, each.name, noise) for each in policies]
-    for name in names:  # before the bar begins
+    for name in names:  # fail before the progress bar is shown
         datasets.check(env_id, name, noise, seed)
     for name, each in zip(names, policies, strict=True):
         with progress_bar(total=episodes, unit="episode", leave=False) as bar:
@@ -63,6 +64,6 @@ def record(
 
 
 def _name(env_id: str, policy: str, noise: float) -> str:
-    """Name of a dataset."""
+    """Return the default name of a dataset."""
     label = policy + (f"-noise-{noise:g}" if noise else "")
     return f"{env_id}/{re.sub(r'[^A-Za-z0-9_-]+', '_', label)}-v0"

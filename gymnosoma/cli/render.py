@@ -25,18 +25,19 @@ def render(
     control_rate: float | None = None,
     size: str = "960x540",
 ) -> None:
-    """Show one episode in a window, or save it as a film or a still.
+    """Show an episode in a window, or save it as a film or still image.
 
-    Ctrl-C ends it and keeps what was drawn.
+    Ctrl-C ends the episode and keeps the frames drawn until then.
 
     Args:
-        policy: baseline (random where the task has none) or another reference of `list`, trained, random, a run folder.
-        save: A film, .mp4 or .gif, or its last moment, .png; several may be given; a window by default.
-        seconds: Of simulated time; the whole episode by default.
-        seed: Of the episode.
-        ghost: Another policy, drawn translucent beside it, or none.
-        control_rate: In Hz, and so that of the frames, instead of the task's: what is quick is seen at a high one.
-        size: Of a frame, in pixels.
+        policy: A reference controller (see `list`), trained, random, or a run folder. If the task has no references,
+            baseline means random.
+        save: Output files: a film (.mp4, .gif) or the last frame (.png). Without it, the episode is shown in a window.
+        seconds: Simulated time (default: the whole episode).
+        seed: Seed of the episode.
+        ghost: Second policy, drawn as a translucent overlay; none to disable.
+        control_rate: Control rate and frame rate in Hz (default: the task's). A high rate shows fast movements.
+        size: Size of a frame, in pixels.
     """
     from gymnosoma.agents.support.files import check_saved
     from gymnosoma.films.reel import FORMATS, show_episode

@@ -30,23 +30,23 @@ AnimalName = Annotated[str, tyro.conf.arg(metavar="ANIMAL"), tyro.conf.Positiona
 
 @dataclass(frozen=True)
 class Settings:
-    """A simulation, as `simulate` and `sweep` describe it.
+    """Settings of a simulation, shared by `simulate` and `sweep`.
 
     Args:
-        drive: A CSV file (time in s, then the drive in SI; where its first line names the columns, each is found by its
-            name, in any order), numbers that are held, or a controller of the animal: sine (of its medium), water_sine,
-            omega_turn or delta_turn (worm), brainstem (lamprey), whisk or tap (whisker_chain), sweep (whisker_rod); 0
-            by default.
-        duration: In s.
-        every: Interval between recordings in s; hold by default. Where it is no multiple of hold, as
-            the 1/30 s of a camera, what comes nearest is recorded, at times that are told.
-        hold: Time for which the drive is held in s; the time step, or a controller's own, by default.
-        param: Field of the animal's parameters, argument of its class or key of its TOML, such as n_rods=13,
-            cord.segments=200, body.fore.inertial.mass=0.5; or @FILE.csv of numbers; a worm's medium also as sigma (0
-            water, 1 agar) and scale; may be repeated.
-        start: Initial value or physical parameter in SI, such as heading=0.5; or @FILE.csv of numbers; may be repeated.
-        scheme: How it is solved in time.
-        dt: Time step in s.
+        drive: Constant values, a CSV file, or a controller of the animal (default: 0). The file's columns are the time
+            (s) and the drive (SI), in any order if the first line names them. Controllers: sine (for the current
+            medium), water_sine, omega_turn, delta_turn (worm); brainstem (lamprey); whisk, tap (whisker_chain); sweep
+            (whisker_rod).
+        duration: Simulated time, s.
+        every: Interval between recorded states, s (default: hold). If it is not a multiple of hold, such as a camera's
+            1/30 s, the nearest states are recorded with their actual times.
+        hold: Time for which the drive is constant, s (default: the controller's period, or the time step).
+        param: Field of the animal's parameters, argument of its class, or key of its TOML file, such as n_rods=13,
+            cord.segments=200 or body.fore.inertial.mass=0.5; @FILE.csv for a table. For a worm, sigma (0 water, 1 agar)
+            and scale set the medium. May be repeated.
+        start: Initial value or physical parameter (SI), such as heading=0.5; @FILE.csv for a table. May be repeated.
+        scheme: Time-stepping scheme (default: the animal's).
+        dt: Time step, s.
     """
 
     drive: tuple[str, ...] = ()
@@ -60,14 +60,14 @@ class Settings:
     dt: float | None = None
 
     def initial(self) -> dict[str, Any]:
-        """Initial values by name."""
+        """Return initial values by name."""
         return dict(assignment("start", text) for text in self.start)
 
 
 SIMPLE = Settings()
 
 MODELS = ("arm", "hindlimb", "hopper", "spindle", "standing")
-"""Musculoskeletal models that come with the package."""
+"""Musculoskeletal models included in the package."""
 
 
 def simulate(
@@ -79,18 +79,19 @@ def simulate(
     fps: float = 50.0,
     size: str = "960x540",
 ) -> None:
-    """Simulate an animal without an environment; save what it does, or show it in a window.
+    """Simulate an animal without an environment.
 
-    Ctrl-C ends it and keeps what there is.
+    The recording is saved, or shown in a window if --save is not used. Ctrl-C ends the simulation and keeps the
+    recording up to then.
 
     Args:
-        animal: worm, lamprey, whisker_chain, whisker_rod; of the musculoskeletal models arm, hindlimb, hopper, spindle,
-            standing; or a model of one's own, such as mine.toml or mine.osim.
-        save: What was recorded, .npz, for Trajectory.load; the same as a table, .csv, .parquet or .json; a film, .mp4
-            or .gif, or its last moment, .png. Several may be given.
-        slow: How many times slower than life the film is.
-        fps: Most frames a second of the film.
-        size: Of a frame, in pixels.
+        animal: worm, lamprey, whisker_chain, whisker_rod; a musculoskeletal model (arm, hindlimb, hopper, spindle,
+            standing); or a file with your own model, such as mine.toml or mine.osim.
+        save: Output files: the trajectory (.npz, for Trajectory.load), a table (.csv, .parquet, .json), a film (.mp4,
+            .gif) or its last frame (.png).
+        slow: Slow-motion factor of the film.
+        fps: Maximum frame rate of the film, Hz.
+        size: Size of a frame, in pixels.
     """
     from gymnosoma.agents.support.files import TABLES, check_saved, result, write_table
     from gymnosoma.envs.core.draw.view import open_display
@@ -136,7 +137,7 @@ def simulate(
 
 
 def make_animal(name: str, params: Mapping[str, Any], solver: Mapping[str, Any]) -> Animal:
-    """Make an animal by name or from a file, with other parameters; ``None`` in ``solver`` is its default."""
+    """Create an animal by name or from a file, with changed parameters; ``None`` in ``solver`` means the default."""
     chosen = {key: value for key, value in solver.items() if value is not None}
     foreign = name.endswith((".osim", ".xml", ".mjb"))
     if foreign or name.endswith(".toml") or name in MODELS:
@@ -167,13 +168,13 @@ def make_animal(name: str, params: Mapping[str, Any], solver: Mapping[str, Any])
 
 
 def usual_hold(body: Animal, controller: Controller) -> float:
-    """Time for which a drive is held, s: a controller's own, or the time step."""
+    """Return the default time for which a drive is constant, s: the controller's period or the time step."""
     rate = getattr(controller, "control_rate", None)
     return body.dt if rate is None else 1.0 / rate
 
 
 def read_drive(animal: Animal, texts: Sequence[str], changes: Mapping[str, Any] | None = None) -> Controller:
-    """Controller of a name, with ``changes`` of its parameters, of a CSV file, or one that holds numbers."""
+    """Create a controller from constant values, a CSV file, or a name with ``changes`` to its parameters."""
     from gymnosoma.agents.controllers import drives
 
     controllers = drives(animal)
@@ -181,9 +182,9 @@ def read_drive(animal: Animal, texts: Sequence[str], changes: Mapping[str, Any] 
         try:
             return controllers[texts[0]](animal, **(changes or {}))
         except TypeError as error:
-            raise ValueError(f"drive {texts[0]!r} does not take {', '.join(changes or ())}: {error}") from None
+            raise ValueError(f"drive {texts[0]!r} has no parameter {', '.join(changes or ())}: {error}") from None
     if changes:
-        raise ValueError(f"drive must be one of {', '.join(controllers)}, which have parameters, got {texts}")
+        raise ValueError(f"drive must be a controller with parameters ({', '.join(controllers)}), got {texts}")
     if len(texts) == 1 and texts[0].endswith(".csv"):
         return Schedule.read(texts[0]).ordered(animal.drive_names)
     try:
@@ -196,7 +197,7 @@ def read_drive(animal: Animal, texts: Sequence[str], changes: Mapping[str, Any] 
 
 @contextmanager
 def _watched(duration: float) -> Iterator[Callable[[float], None]]:
-    """Show a progress bar of a simulation, which Ctrl-C ends; it is given the time (s) that has been reached."""
+    """Show a progress bar; yield a function that takes the simulated time (s) and stops the simulation at Ctrl-C."""
     from gymnosoma.agents.support.progress import progress_bar
 
     form = "{l_bar}{bar}| {n:.3g} of {total:.3g} s [{elapsed}<{remaining}]"
@@ -206,7 +207,7 @@ def _watched(duration: float) -> Iterator[Callable[[float], None]]:
         def show_time(t: float) -> None:
             if caught:
                 raise StopIteration
-            if not bars:  # all arguments have been checked
+            if not bars:  # simulate() has now checked all arguments
                 bars.append(stack.enter_context(progress_bar(total=duration, leave=False, bar_format=form)))
             bars[0].update(t - bars[0].n)
 

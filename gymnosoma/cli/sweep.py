@@ -42,7 +42,7 @@ STATISTICS: dict[str, Callable[..., Any]] = {
 """Statistics of a recorded signal."""
 
 SIMULATED = ("duration", "every", "hold", "scheme", "dt")
-"""Arguments of `simulate` that may be swept."""
+"""Arguments of `simulate` that can be swept."""
 
 
 def sweep(
@@ -56,28 +56,29 @@ def sweep(
     ray: Ray = None,
     restart: bool = False,
 ) -> None:
-    """Simulate an animal at every point of a grid, as `simulate` does; a table gets a row for each.
+    """Simulate an animal at every point of a parameter grid.
 
-    Points that differ only in drive, initial values and physical parameters are simulated side by side. Results are
-    kept beside the table (.points.jsonl): after a kill or Ctrl-C the same command does the remaining points, unless the
-    files that it names or the code of the animal have changed.
+    The output is a table with one row per point. Points that differ only in drive, initial values and physical
+    parameters are simulated in one batch. Intermediate results are saved next to the table (.points.jsonl). After an
+    interruption, the same command computes the remaining points, provided that the input files and the animal's code
+    are unchanged.
 
     Args:
-        animal: As of `simulate`: an animal, a musculoskeletal model, or one of one's own, such as mine.toml.
-        over: What takes several values, such as stiffness=1e-10:1e-9:5:log or scheme=midpoint,published: a NAME as of
-            param; start.NAME, drive.NAME (a parameter of the controller), or one of duration, every, hold, scheme, dt.
-            May be repeated: every combination is a point.
-        column: A signal of the animal and mean, min, max or last, such as power.mean; all four without; may be
-            repeated. By default mean and last of all signals that are one number.
-        table: Where the rows go, .csv, .parquet or .json.
-        restart: Simulate all points again and discard the results beside the table.
+        animal: Animal, musculoskeletal model or model file, as for `simulate`.
+        over: Values of one argument, such as stiffness=1e-10:1e-9:5:log or scheme=midpoint,published. NAME is a name
+            that --param accepts, start.NAME, drive.NAME (a parameter of the controller), duration, every, hold, scheme
+            or dt. May be repeated; the grid contains every combination.
+        column: Signal of the animal with a statistic (mean, min, max or last), such as power.mean; without a statistic,
+            all four. May be repeated (default: mean and last of all scalar signals).
+        table: Output file (.csv, .parquet or .json).
+        restart: Discard the intermediate results and simulate all points again.
     """
     check_saved("table", [[table]], TABLES)
     axes = dict(read_axis(text) for text in over)
     if not axes or len(axes) < len(over):
-        raise ValueError(f"over must give at least one name, each once, got {' '.join(over) or 'none'}")
+        raise ValueError(f"over must contain at least one name, each once, got {' '.join(over) or 'none'}")
     if math.prod(map(len, axes.values())) > MAX_POINTS:
-        raise ValueError(f"over must make at most {MAX_POINTS} points, got {' '.join(over)}")
+        raise ValueError(f"over must define at most {MAX_POINTS} points, got {' '.join(over)}")
     task, grid = plan(animal, settings, axes, column)
     journal = table.with_suffix(".points.jsonl")
     with locked("table", journal, file=True):
@@ -108,7 +109,7 @@ def sweep(
 def plan(
     animal: str, settings: Settings, axes: Mapping[str, Sequence[Any]], column: Sequence[str] = ()
 ) -> tuple[dict[str, Any], list[Point]]:
-    """Describe a sweep by plain values, and list its points; impossible arguments are refused here."""
+    """Check the arguments of a sweep; return its description in plain values and the list of its points."""
     task = {
         "animal": animal,
         "drive": list(settings.drive),
@@ -132,7 +133,7 @@ def plan(
 
 
 def read_axis(text: str) -> tuple[str, list[Any]]:
-    """Name and values from ``NAME=LOW:HIGH:COUNT[:log]`` or ``NAME=A,B,...``."""
+    """Parse ``NAME=LOW:HIGH:COUNT[:log]`` or ``NAME=A,B,...`` into a name and its values."""
     wrong = f"over must be NAME=LOW:HIGH:COUNT[:log] or NAME=A,B,..., such as stiffness=1e-10:1e-9:5:log, got {text!r}"
     name, _, values = text.partition("=")
     if not (name and values):
@@ -147,12 +148,12 @@ def read_axis(text: str) -> tuple[str, list[Any]]:
     if kind not in ([], ["log"]) or not np.isfinite(ends).all() or not 1 <= number <= MAX_POINTS:
         raise ValueError(wrong)
     if kind and min(ends) <= 0.0:
-        raise ValueError(f"over: {name} must lie above 0 for log, got {values!r}")
+        raise ValueError(f"over: {name} must be greater than 0 for log, got {values!r}")
     return name, (np.geomspace if kind else np.linspace)(*ends, number).tolist()
 
 
 def prepare(task: Mapping[str, Any], point: Point) -> tuple[Animal, Controller, dict[str, Any]]:
-    """Make the animal and the controller of a point, and the other arguments of `simulate`."""
+    """Create the animal, the controller and the remaining arguments of `simulate` for one point."""
     settings = {name: point.get(name, task[name]) for name in SIMULATED}
     params, start, changes = json.loads(json.dumps(task["param"])), dict(task["start"]), {}
     for name, value in point.items():
@@ -175,7 +176,7 @@ def prepare(task: Mapping[str, Any], point: Point) -> tuple[Animal, Controller, 
 
 
 def _is_physical(task: Mapping[str, Any], point: Point, name: str, axes: Mapping[str, Sequence[Any]]) -> bool:
-    """Whether a parameter changes only the rows of an animal, so that its values can be simulated side by side."""
+    """Return whether a parameter changes only the rows of an animal, so that one batch can hold all its values."""
     first, last = (prepare(task, {**point, name: axes[name][k]})[0] for k in (0, -1))
     if not (isinstance(first, InLanes) and isinstance(last, InLanes)):
         return False
@@ -184,13 +185,13 @@ def _is_physical(task: Mapping[str, Any], point: Point, name: str, axes: Mapping
 
 
 def _physical(body: Animal) -> dict[str, Any]:
-    """Physical parameters of an animal."""
+    """Return the physical parameters of an animal by name."""
     row = body.rows(1)
     return {name: row[name][0] for name in body.parameters}
 
 
 def _portions(task: Mapping[str, Any], points: Mapping[int, Point], size: int) -> Iterator[list[int]]:
-    """Split points into portions that can be simulated side by side."""
+    """Split points into portions that can be simulated in one batch, with at most ``size`` points each."""
 
     def shared(k: int) -> str:
         names = (name for name in points[k] if not name.startswith(("start.", "drive.")))
@@ -202,14 +203,14 @@ def _portions(task: Mapping[str, Any], points: Mapping[int, Point], size: int) -
 
 
 def simulate_points(task: Mapping[str, Any], points: Sequence[Point]) -> list[dict[str, Any]]:
-    """Simulate points side by side and return their rows of the table; if one of them is impossible, one by one."""
+    """Simulate points in one batch and return their table rows; if a point is invalid, simulate them one by one."""
     try:
         prepared = [prepare(task, point) for point in points]
         body, _, settings = prepared[0]
         columns = read_columns(body, task["column"])
         settings["start"] = [_physical(own) | each["start"] for own, _, each in prepared]
         drives = [controller for _, controller, _ in prepared]
-        with warnings.catch_warnings(action="ignore", category=UserWarning):  # the table has a column for failures
+        with warnings.catch_warnings(action="ignore", category=UserWarning):  # the table lists failures
             runs = simulate_animal(body, drives, **settings, count=len(points), signals=list(columns))
     except (ValueError, TypeError, ArithmeticError) as error:
         if len(points) == 1:
@@ -226,7 +227,7 @@ def simulate_points(task: Mapping[str, Any], points: Sequence[Point]) -> list[di
 
 
 def read_columns(animal: Animal, texts: Sequence[str]) -> dict[str, list[str]]:
-    """Names of signals, and the statistics of each."""
+    """Parse ``SIGNAL[.STATISTIC]`` texts into the statistics of each signal."""
     if not texts:
         rows = animal.rows(1)
         animal.reset(rows, np.zeros(1, np.int64), None)
@@ -243,7 +244,7 @@ def read_columns(animal: Animal, texts: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _read_journal(path: Path, task: Mapping[str, Any]) -> dict[int, dict[str, Any]]:
-    """Read the finished rows by the number of the point; a line that a kill cut short is removed."""
+    """Read the finished rows by point number, and remove an incomplete last line from the file."""
     if not path.exists():
         return {}
     whole = path.read_bytes()
@@ -252,12 +253,10 @@ def _read_journal(path: Path, task: Mapping[str, Any]) -> dict[int, dict[str, An
         first, *lines = [json.loads(line) for line in whole.decode("utf-8").splitlines()] or [task]
         rows = {int(k): dict(row) for k, row in lines}
     except (ValueError, TypeError) as error:
-        raise ValueError(f"{str(path)!r} is no record of a sweep: {error}") from None
+        raise ValueError(f"{str(path)!r} is not the record of a sweep: {error}") from None
     if first != task:
         names = [name for name in task if not isinstance(first, dict) or first.get(name) != task[name]]
-        raise ValueError(
-            f"{', '.join(names)} must be as the sweep in {str(path)!r} began: give --restart, or another --table"
-        )
+        raise ValueError(f"{', '.join(names)} must match the sweep in {str(path)!r}: use --restart, or another --table")
     with path.open("r+b") as file:
         file.truncate(len(whole))
     return rows

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 STOPPING, LAST = (
     (signal.SIGINT, signal.SIGTERM),
-    "\nStopping after this update, to save all of it; again to stop at once.\n",
+    "\nStopping after the current update to save the run. Press Ctrl-C again to stop immediately.\n",
 )
-"""Signals that end a training after the update under way, and the message then."""
+"""Signals that end a training after the current update, and the message shown then."""
 
 
 def train(
@@ -49,28 +49,28 @@ def train(
     processes: Processes = 1,
     ray: Ray = None,
 ) -> None:
-    """Train a policy, then compare it with the animal's own controllers.
+    """Train a policy and compare it with the animal's own controllers.
 
-    Ctrl-C and SIGTERM stop the training after the update under way and keep everything; --resume continues it as if
-    nothing had happened. A second Ctrl-C stops at once, and loses what came after the last checkpoint.
+    Ctrl-C and SIGTERM stop the training after the current update and save the run; --resume continues it exactly. A
+    second Ctrl-C stops immediately, and the updates after the last checkpoint are lost.
 
     Args:
-        algorithm: Instead of the recipe's.
-        steps: Steps in all, instead of the recipe's.
-        num_envs: Animals trained on side by side, instead of the recipe's.
-        imitate: Reference that the network imitates before it learns, such as baseline; "" for none. PPO only.
-        controller: Reference whose parameters cma searches, such as baseline; "" for the weights of a network. With
-            supervised: reference that moves while a network learns what the action's answers should be.
-        recipe: Settings in TOML, such as `tune` writes, instead of the environment's own.
+        algorithm: Learning algorithm (default: the recipe's).
+        steps: Total number of steps (default: the recipe's).
+        num_envs: Number of parallel environments (default: the recipe's).
+        imitate: Reference controller, such as baseline, that PPO imitates before it learns; "" for none.
+        controller: With cma, the reference to optimise, such as baseline; "" optimises the weights of a network. With
+            supervised, the reference that moves the animal while a network learns the answers.
+        recipe: TOML file with training settings, for example from `tune` (default: the environment's recipe).
         seed: Random seed for the network and the environments.
-        seeds: Number of runs, with the seeds from there on, one after another or on --processes; each has a folder of
-            its own, ...-SEED.
-        folder: Run folder; runs/ID-ALGORITHM-SEED by default, with the arguments of --env between the last two.
-        resume: Continue the run in the folder from its last checkpoint; of several seeds, those that have begun, and
-            begin the others. Not somebody else's: it could run their code.
+        seeds: Number of runs, with seeds SEED, SEED + 1, ... They run one after another, or in parallel with
+            --processes. The number of the seed is added to the name of each run folder.
+        folder: Run folder (default: runs/ID-ALGORITHM-SEED; arguments of --env are inserted before the seed).
+        resume: Continue the run in the folder from its last checkpoint. With several seeds, continue the runs that
+            exist and start the rest. Resume only your own runs, because a checkpoint can execute code.
         checkpoint: Steps between checkpoints.
-        threads: Threads of the network.
-        episodes: Episodes of the evaluation at the end; not those that `evaluate` takes.
+        threads: CPU threads of the network.
+        episodes: Number of episodes of the final evaluation. `evaluate` plays different episodes by default.
     """
     from gymnosoma.agents.learning.runs import recipe as read_recipe
     from gymnosoma.agents.learning.training import Training
@@ -117,7 +117,7 @@ def train(
 
 
 def _train_one(request: Training, place: Path, episodes: int) -> dict[str, Any]:
-    """Train, until a signal comes; the scores."""
+    """Train until the goal or a signal, and return the scores."""
     with noted_signals(*STOPPING, message=LAST) as caught:
         request.run(place, resume=(place / "config.json").exists(), stop=lambda: caught)
     if caught:
@@ -127,7 +127,7 @@ def _train_one(request: Training, place: Path, episodes: int) -> dict[str, Any]:
 
 
 def _train_seed(request: Training, place: Path, episodes: int) -> dict[str, Any]:
-    """Train in another process; the scores."""
+    """Train in a worker process and return the scores."""
     request.run(place, resume=(place / "config.json").exists())
     return measure(request.env_id, [str(place)], episodes, 1000)[0]
 
@@ -135,12 +135,12 @@ def _train_seed(request: Training, place: Path, episodes: int) -> dict[str, Any]
 def _train_together(
     request: Training, folders: Mapping[int, Path], episodes: int, engine: Workers
 ) -> list[dict[str, Any]]:
-    """Train and measure seeds at the same time; a run that was stopped goes on from its last checkpoint."""
+    """Train and evaluate several seeds in parallel; existing runs continue from their last checkpoint."""
     pieces = {str(place): (replace(request, seed=seed), place, episodes) for seed, place in folders.items()}
     outcomes = {outcome.name: outcome for outcome in watched(engine.work(_train_seed, pieces), len(pieces), "run")}
     failed = [f"{name}: {outcome.error}" for name, outcome in outcomes.items() if outcome.error is not None]
     if failed:
-        raise Unfinished("; ".join(failed) + "; go on with --resume")
+        raise Unfinished("; ".join(failed) + "; use --resume to continue")
     return [outcomes[name].value for name in pieces]
 
 

@@ -29,21 +29,21 @@ def tune(
     processes: Processes = 1,
     ray: Ray = None,
 ) -> None:
-    """Search good settings by short trainings, and write the best as a recipe for `train --recipe`.
+    """Search training settings with short runs and save the best.
 
-    The recipe's table tune lists the values that are tried. A trial is judged by 64 episodes of its own. Trials
-    that have ended are kept; --resume goes on.
+    The result is a recipe for `train --recipe`. The table tune of the recipe lists the values to try. The score of a
+    trial is its mean over 64 validation episodes. Finished trials are saved, and --resume continues the search.
 
     Args:
-        algorithm: Instead of the recipe's.
-        trials: Number of trainings.
-        steps: Of each training.
-        seed: Of the search, and of every training.
-        recipe: Settings in TOML, instead of the environment's own.
-        folder: Of the study; tuning/ID-ALGORITHM by default, with the arguments of --env after it.
-        resume: Go on with the study in the folder.
-        together: Trials that are proposed together, and can be done at the same time; the number of processes, or of a
-            cluster's cores, by default.
+        algorithm: Learning algorithm (default: the recipe's).
+        trials: Number of trials.
+        steps: Training steps per trial.
+        seed: Seed of the search and of every training.
+        recipe: TOML file with training settings (default: the environment's recipe).
+        folder: Folder of the study (default: tuning/ID-ALGORITHM; arguments of --env are appended).
+        resume: Continue the study in the folder.
+        together: Number of trials proposed together, which can run in parallel (default: the number of processes or
+            of the cluster's cores).
     """
     from gymnosoma.agents.learning import tuning
     from gymnosoma.agents.learning.runs import recipe as read_recipe
@@ -67,9 +67,9 @@ def tune(
         with workers(processes, ray) as engine:
             best = tuning.tune(env_id, place, algorithm, **request, together=together or engine.count, workers=engine)
     except KeyboardInterrupt:
-        print(f"Interrupted. All trials that have ended are in {place}; go on with --resume.")
+        print(f"Interrupted. All finished trials are in {place}; use --resume to continue.")
         raise
     if best is not None:
         settings, score = best
         print(f"Best score {score:.4g}: {', '.join(f'{name} {value}' for name, value in settings.items())}")
-        print(f"The recipe is {place / f'{short}.toml'}; use it by train {short} --recipe FILE.")
+        print(f"The recipe is {place / f'{short}.toml'}; use it with train {short} --recipe FILE.")
