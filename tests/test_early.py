@@ -30,7 +30,7 @@ def idle(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        (("simulate", "worm", "--save", "a\nb.npz"), "save must be a name without line breaks"),
+        (("simulate", "worm", "--save", "a\nb.npz"), "save must not contain line breaks"),
         (("simulate", "worm", "--save", "a.npz", "--duration", "1e300"), "duration must be"),
         (("simulate", "worm", "--save", "a.npz", "--duration", "1e9"), "duration must be less, or every more"),
         (("simulate", "worm", "--save", "a.npz", "--start", "heading=@/dev/zero"), "start heading: file '/dev/zero'"),
@@ -44,7 +44,7 @@ def idle(tmp_path, monkeypatch):
         (("train", SWIM, "--seeds", "2", "--folder", "taken", "--processes", "2"), "'taken-1' already holds a run"),
         (("record", SWIM), "minari is not installed: pip install 'gymnosoma\\[offline\\]'"),
         (("evaluate", SWIM, "--option", "sigm=1"), "options: sigm is not known"),
-        (("evaluate", SWIM, "--json-file", "none/a.json"), "save must be a file in a folder that exists"),
+        (("evaluate", SWIM, "--json-file", "none/a.json"), "save must be a file in an existing folder"),
         (("benchmark", "run", SWIM, "--policy", "nobody"), "policy must be"),
         (("sweep", "worm", "--over", "sigma=0,1", "--table", "a.txt"), "table must end in"),
     ],

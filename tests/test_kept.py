@@ -144,7 +144,7 @@ def test_two_processes_do_not_write_one_place(tmp_path, monkeypatch, holder, err
     monkeypatch.chdir(tmp_path)
     process = holder(tmp_path / place, "file" if "." in place else "folder")
     before = sorted(tmp_path.rglob("*"))
-    assert f"which is held by process {process.pid} on " in error_of(*asked)
+    assert f"locked by process {process.pid} on " in error_of(*asked)
     assert sorted(tmp_path.rglob("*")) == before
     process.kill()
     process.wait()

@@ -300,7 +300,7 @@ def test_what_cannot_be_written_is_refused_first(tmp_path, error_of):
         assert line.startswith("error: save must be a file ") and str(path) in line
         assert time.monotonic() - started < 30
     line = error_of("render", "WormSwim-v0", "--save", tmp_path / "none" / "x.gif")
-    assert line.startswith("error: save must be a file in a folder that exists, got ")
+    assert line.startswith("error: save must be a file in an existing folder, got ")
 
 
 @pytest.mark.skipif(not hasattr(os, "symlink") or os.name == "nt", reason="needs a limit on the size of files")
@@ -316,7 +316,7 @@ def test_a_full_disk_is_noticed_first(tmp_path):
         "except ValueError as error: print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert done.stdout == "save must be a file that can be written, got 'x.gif': File too large\n"
+    assert done.stdout == "save must be a writable file, got 'x.gif': File too large\n"
     assert not list(tmp_path.iterdir())
 
 

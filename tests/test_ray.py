@@ -158,7 +158,7 @@ def test_a_cluster_of_our_own_listens_to_this_machine_alone():
 
 
 def test_an_address_without_a_cluster_is_told():
-    told = r"ray must be the address of a Ray cluster that runs, got '127.0.0.1:1'"
+    told = r"ray must be the address of a running Ray cluster, got '127.0.0.1:1'"
     with pytest.raises(ValueError, match=told), workers(ray="127.0.0.1:1"):
         pass
 

@@ -135,7 +135,7 @@ def test_a_trajectory_of_signals_alone_has_no_film(tmp_path):
     run.save(tmp_path / "run.npz")
     back = Trajectory.load(tmp_path / "run.npz")
     assert back["angle"].shape == (3, 2) and back.animal is None
-    with pytest.raises(ValueError, match="run must hold its animal"):
+    with pytest.raises(ValueError, match="run must contain its animal"):
         film(back, tmp_path / "run.png")
 
 

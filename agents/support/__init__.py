@@ -1,1 +1,1 @@
-"""Files that stay whole, schemas, progress, interruption, and the processes that share long work."""
+"""Utilities: safe file writing, schema checks, progress bars, interruption, and worker processes."""

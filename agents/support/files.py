@@ -1,4 +1,4 @@
-"""Writes files so that a failure loses neither what was there before nor what was to be written."""
+"""Safe file writing: a failure loses neither the previous file nor the new result."""
 
 from __future__ import annotations
 
@@ -24,46 +24,47 @@ from gymnosoma.envs import Event
 from gymnosoma.envs.core.files import PARTIAL, replacing
 
 TABLES = (".csv", ".json", ".parquet")
-"""Endings of tables."""
+"""File suffixes of tables."""
 
 LIBRARIES = {".parquet": {"pandas": "gymnosoma[data]", "pyarrow": "pyarrow"}}
-"""Libraries that write a file of an ending, and what brings each."""
+"""Libraries needed for a file suffix, each with the package to install."""
 
 TRIAL = 2**16
-"""Bytes written to learn whether a folder takes any."""
+"""Number of bytes written to test whether a folder is writable."""
 
 
 def check_writable(name: str, path: Path) -> None:
-    """Raise ValueError, naming the argument, if a file cannot be written: before the work whose results it is to hold.
+    """Raise ValueError, naming the argument, if a file cannot be written. Call this before computing its contents.
 
-    A file that exists stays as it is.
+    An existing file is not changed.
     """
     _check_name(name, path)
     try:
         if path.is_dir() or not path.parent.is_dir():
-            raise ValueError(f"{name} must be a file in a folder that exists, got {str(path)!r}")
+            raise ValueError(f"{name} must be a file in an existing folder, got {str(path)!r}")
         if path.exists():
             path.open("ab").close()
-        if path.is_file() or not path.exists():  # no device or pipe
+        if path.is_file() or not path.exists():  # not a device or pipe
             with tempfile.NamedTemporaryFile(dir=path.parent, prefix="trial-") as trial:
                 trial.write(bytes(TRIAL))
                 trial.flush()
     except OSError as error:
-        raise ValueError(f"{name} must be a file that can be written, got {str(path)!r}: {error.strerror}") from None
+        raise ValueError(f"{name} must be a writable file, got {str(path)!r}: {error.strerror}") from None
 
 
 def check_installed(*libraries: str) -> None:
-    """Raise ModuleNotFoundError for the first that is missing, before the work that ends with it."""
+    """Raise ModuleNotFoundError for the first missing library. Call this before long work that needs them."""
     for name in libraries:
         if find_spec(name) is None:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 
 def check_saved(name: str, groups: Iterable[Iterable[Path]], endings: Collection[str]) -> list[Path]:
-    """Files that results go to; ValueError, naming the argument, if one has another ending or cannot be written.
+    """Check groups of output files and return them as one list without duplicates.
 
     Raises:
-        ImportError: If a library is missing that writes such a file.
+        ValueError: If a suffix is not in ``endings`` or a file cannot be written; names the argument.
+        ImportError: If a library needed to write one of the files is missing.
     """
     paths = list(dict.fromkeys(path for group in groups for path in group))
     for path in paths:
@@ -77,12 +78,15 @@ def check_saved(name: str, groups: Iterable[Iterable[Path]], endings: Collection
 
 
 def plain(value: Any) -> Any:
-    """An event, or numbers of NumPy, for JSON."""
+    """Convert an event, or NumPy numbers, to a value that JSON supports."""
     return {"time": value.time, **value.values} if isinstance(value, Event) else np.asarray(value).tolist()
 
 
 def write_table(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write rows as a table, by the ending of the file; NaN is left out, and what is not finite is null in JSON."""
+    """Write rows as a table in the format of the file suffix.
+
+    In JSON, numbers that are not finite become null. In other formats, NaN becomes an empty cell.
+    """
     if path.suffix == ".json":
         finite = [{k: None if isinstance(v, float) and not isfinite(v) else v for k, v in row.items()} for row in rows]
         path.write_text(json.dumps(finite, indent=2, default=plain) + "\n", "utf-8")
@@ -103,25 +107,25 @@ def write_table(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _check_name(name: str, path: Path) -> None:
-    """Raise ValueError for a name with control characters, which tables and messages could not show."""
+    """Raise ValueError for a name with control characters, which tables and messages cannot show."""
     if re.search(r"[\x00-\x1f\x7f]", str(path)):
-        raise ValueError(f"{name} must be a name without line breaks and control characters, got {str(path)!r}")
+        raise ValueError(f"{name} must not contain line breaks or control characters, got {str(path)!r}")
 
 
 @contextmanager
 def locked(name: str, place: Path, *, file: bool = False) -> Iterator[None]:
-    """Hold a folder of results, or a file: no other process that asks for it gets it before the block has ended.
+    """Lock a results folder, or a file, against other processes for the duration of the block.
 
-    The lock ends with its process, however that ends; on a folder that machines share it holds as far as its file
-    system has locks. What a killed process left half written is removed. A process may hold a place twice.
+    The lock is released when the process ends for any reason. On a shared folder it works between machines if the file
+    system supports locks. Partial files of a killed process are removed. The lock is reentrant within a process.
 
     Args:
-        name: The argument that names the place.
-        place: The folder, made if there is none.
-        file: Whether it is a file.
+        name: Argument that contains the path, for error messages.
+        place: Folder, created if it does not exist, or file.
+        file: Whether ``place`` is a file.
 
     Raises:
-        ValueError: If another process holds it; says which.
+        ValueError: If another process has locked the path; names the process.
     """
     _check_name(name, place)
     folder = place.parent if file else place
@@ -135,11 +139,10 @@ def locked(name: str, place: Path, *, file: bool = False) -> Iterator[None]:
         with suppress(OSError):
             holder = note.read_text("utf-8", "replace")
         raise ValueError(
-            f"{name} must be one that no other process is writing, got {str(place)!r}, which is held by "
-            f"{holder or 'another process'}"
+            f"{name} must not be in use by another process, got {str(place)!r}, locked by {holder or 'another process'}"
         ) from None
     try:
-        with suppress(OSError):  # on Windows a file that is locked cannot be written
+        with suppress(OSError):  # Windows does not allow writing to a locked file
             now = time.strftime("%Y-%m-%d %H:%M:%S")
             note.write_text(f"process {os.getpid()} on {platform.node()} since {now}", "utf-8")
         for partial in folder.glob(PARTIAL.format(place.name if file else "*")):
@@ -151,13 +154,13 @@ def locked(name: str, place: Path, *, file: bool = False) -> Iterator[None]:
 
 @contextmanager
 def result(name: str, path: Path) -> Iterator[Path]:
-    """A file for the result of long work: written elsewhere, moved to ``path`` in the end, kept where that fails.
+    """Yield a temporary file for the result of long work, and move it to ``path`` at the end of the block.
 
-    What is given has the name of ``path``, and is to be written to.
+    The temporary file has the same name as ``path``. It is kept if the move fails.
 
     Raises:
-        ValueError: If nothing can be written to ``path``, naming the argument. Found only after the work, the error
-            says where the result is.
+        ValueError: If ``path`` is not writable; names the argument. If this is detected after the work, the message
+            contains the path of the temporary file.
     """
     check_writable(name, path)
     folder = Path(tempfile.mkdtemp(prefix="gymnosoma-"))
@@ -177,7 +180,7 @@ def result(name: str, path: Path) -> Iterator[Path]:
 
 
 class _Stuck(Exception):
-    """A result that cannot be moved to where it belongs."""
+    """Error of a result that cannot be moved to its destination."""
 
 
 def _move(draft: Path, path: Path) -> None:
@@ -185,7 +188,7 @@ def _move(draft: Path, path: Path) -> None:
         if path.exists() and not path.is_file():  # a device or pipe
             path.write_bytes(draft.read_bytes())
         else:
-            with replacing(path.resolve()) as file, draft.open("rb") as source:  # a link stays one
+            with replacing(path.resolve()) as file, draft.open("rb") as source:  # keeps a symbolic link
                 shutil.copyfileobj(source, file)
     except OSError as error:
         raise _Stuck(error.strerror or str(error)) from None

@@ -1,4 +1,4 @@
-"""Ends long work at a signal, when what is under way is done."""
+"""Deferred signals: long work stops at the next safe point."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from contextlib import contextmanager, suppress
 
 @contextmanager
 def noted_signals(*numbers: int, message: str = "") -> Iterator[list[int]]:
-    """Note the first of some signals in the list that is given, instead of obeying it; a second one is obeyed at once.
+    """Catch the first of some signals and append its number to the list yielded; a second signal acts as usual.
 
-    The ``message`` is written to standard error when the first one comes.
+    The ``message`` is written to standard error when the first signal arrives.
     """
     caught: list[int] = []
     before = {number: signal.getsignal(number) for number in numbers}
@@ -20,7 +20,7 @@ def noted_signals(*numbers: int, message: str = "") -> Iterator[list[int]]:
     def note(number: int, frame: object) -> None:
         caught.append(number)
         restore()
-        with suppress(OSError):  # os.write, because a signal may come amid a print
+        with suppress(OSError):  # os.write, because the signal may interrupt a print
             os.write(2, message.encode())
 
     def restore() -> None:
@@ -28,7 +28,7 @@ def noted_signals(*numbers: int, message: str = "") -> Iterator[list[int]]:
             signal.signal(number, handler)
 
     for number, handler in before.items():
-        if handler is not signal.SIG_IGN:  # as nohup sets it
+        if handler is not signal.SIG_IGN:  # set by nohup
             signal.signal(number, note)
     try:
         yield caught

@@ -1,4 +1,4 @@
-"""Shows the progress of long work."""
+"""Progress bars of long work."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 from tqdm import tqdm
 
 display = True
-"""Whether bars are shown; a command with many parts shows one bar of its own, not those of the parts."""
+"""Whether bars are shown. A command with many parts hides the bars of the parts and shows a single one."""
 
 
 class _Lines:
-    """Writes what tqdm draws as lines, for a standard error that is no terminal."""
+    """File object that writes the output of tqdm as lines, for a standard error that is not a terminal."""
 
     def write(self, text: str) -> None:
         """Write the text between carriage returns as a line."""
@@ -27,7 +27,7 @@ class _Lines:
 
 
 def progress_bar(*args: Any, **kwargs: Any) -> tqdm:
-    """A ``tqdm``; where standard error is no terminal it writes a line every ten seconds."""
+    """Create a ``tqdm`` bar. If standard error is not a terminal, it writes a line every ten seconds."""
     if not sys.stderr.isatty():
         kwargs |= {"file": _Lines(), "mininterval": 10.0, "maxinterval": 10.0}
     return tqdm(*args, disable=not display, **kwargs)
@@ -35,7 +35,7 @@ def progress_bar(*args: Any, **kwargs: Any) -> tqdm:
 
 @contextmanager
 def hidden() -> Iterator[None]:
-    """Show no bars in this block."""
+    """Hide progress bars in the block."""
     global display
     before, display = display, False
     try:

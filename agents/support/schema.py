@@ -12,11 +12,11 @@ from typing import Any
 from gymnosoma.envs.core.files import check_file
 
 Check = Callable[[str, Any], object]
-"""Raises ValueError, which begins with the first argument, unless the second is what it should be."""
+"""Function of a name and a value that raises ValueError, starting with the name, if the value is invalid."""
 
 
 def typed(name: str, value: Any, kind: type, words: str) -> None:
-    """Raise ValueError unless ``value`` is of a type; True and False are no integers."""
+    """Raise ValueError unless ``value`` has the type ``kind``. Booleans do not count as integers."""
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
         raise ValueError(f"{name} must {words}, got {reprlib.repr(value)}")
 
@@ -26,7 +26,7 @@ OBJECT: Check = partial(typed, kind=dict, words="be an object")
 
 
 def in_range(name: str, value: Any, low: int, high: int) -> None:
-    """Raise ValueError unless ``value`` is a whole number from ``low`` to ``high``."""
+    """Raise ValueError unless ``value`` is an integer from ``low`` to ``high``."""
     typed(name, value, int, "be a whole number")
     if value < low:
         raise ValueError(f"{name} must be at least {low}, got {value}")
@@ -35,7 +35,10 @@ def in_range(name: str, value: Any, low: int, high: int) -> None:
 
 
 def held(name: str, value: Any, keys: Mapping[str, Check], optional: Collection[str] = ()) -> None:
-    """Raise ValueError unless ``value`` is an object of just these ``keys``, each as its check asks."""
+    """Raise ValueError unless ``value`` is an object with exactly these ``keys`` whose values pass their checks.
+
+    Keys in ``optional`` may be missing.
+    """
     OBJECT(name, value)
     for key in keys:
         if key not in value and key not in optional:
@@ -49,11 +52,11 @@ def held(name: str, value: Any, keys: Mapping[str, Check], optional: Collection[
 def read_json(
     path: Path, largest: int, keys: Mapping[str, Check] | None = None, optional: Collection[str] = ()
 ) -> dict[str, Any]:
-    """Read an object from an untrusted file of JSON, with just these ``keys``.
+    """Read an object with exactly these ``keys`` from an untrusted JSON file.
 
     Raises:
-        ValueError: Naming the file, and the key that is not what it should be; or if the file has more than ``largest``
-            bytes, is no file (a pipe would be waited for), or cannot be read.
+        ValueError: If a key is invalid, or if the file has more than ``largest`` bytes, is not a regular file, or
+            cannot be read; names file and key.
     """
     try:
         check_file(path, largest)

@@ -1,8 +1,7 @@
-"""Does a list of independent pieces of work: in this process, in several, or on a Ray cluster.
+"""Workers for independent pieces of work: in this process, in several processes, or on a Ray cluster.
 
-A piece is whole: a training, an evaluation, points of a sweep; never a step. A piece that fails does not stop the rest,
-and a piece whose process or node dies is begun again elsewhere. (joblib is no replacement: a worker that dies ends all
-of its pieces, and none is begun again.)
+A piece is a whole training, an evaluation or a part of a sweep. A failed piece does not stop the rest. If a process or
+node dies, its piece is restarted elsewhere. (joblib cannot do this: a dead worker ends all pieces.)
 """
 
 from __future__ import annotations
@@ -24,17 +23,17 @@ from . import progress
 from .progress import progress_bar
 
 RETRIES = 2
-"""How often a piece is begun again after its process or node has died."""
+"""Maximum number of restarts of a piece whose process or node died."""
 
 DIED = f"a process died, and again in each of {RETRIES} tries"
 
 
 class Unfinished(RuntimeError):
-    """Pieces of the work have failed; what the others found is kept."""
+    """Error if pieces of the work failed; results of the remaining pieces are saved."""
 
 
 class Outcome(NamedTuple):
-    """Outcome of a piece: its name, the value that its function returned, and the error in one line or None."""
+    """Outcome of a piece: its name, the return value of its function, and a one-line error message or None."""
 
     name: str
     value: Any
@@ -42,29 +41,29 @@ class Outcome(NamedTuple):
 
 
 Pieces = Mapping[str, Sequence[Any]]
-"""Arguments of each piece by its name: plain values."""
+"""Arguments of each piece, by name of the piece; all values can be pickled."""
 
 
 class Workers:
-    """Do pieces of work in this process, one after another; other workers are subclasses."""
+    """Workers that run pieces in this process, one after another. Base class of all workers."""
 
     count = 1
-    """Number of pieces that are done at the same time."""
+    """Number of pieces that run in parallel."""
 
     def work(self, function: Callable[..., Any], pieces: Pieces) -> Iterator[Outcome]:
-        """Call a function with the arguments of each piece; outcomes come in the order in which pieces end.
+        """Call a function with the arguments of each piece, and yield outcomes in the order of completion.
 
-        The function is one of a module, so that other processes find it; what it returns travels back.
+        The function must be defined at module level, and its return value must be picklable.
         """
         for name, arguments in pieces.items():
             yield _called(name, function, arguments)
 
     def close(self) -> None:
-        """End the processes, or leave the cluster."""
+        """Stop the processes, or disconnect from the cluster."""
 
 
 HERE = Workers()
-"""All pieces in this process."""
+"""Workers that run all pieces in this process."""
 
 
 @contextmanager
@@ -72,15 +71,16 @@ def workers(processes: int = 1, ray: str | None = None) -> Iterator[Workers]:
     """Start workers, and close them at the end of the block.
 
     Args:
-        processes: Pieces at the same time; with 1 all is done in this process.
-        ray: Address of a Ray cluster instead, such as ``10.0.0.1:6379``; with ``""`` the one that ``RAY_ADDRESS``
-            names, or that runs on this machine, or else one of this machine's cores for as long as the work takes.
+        processes: Number of processes; 1 runs all pieces in this process.
+        ray: Address of a Ray cluster, such as ``10.0.0.1:6379``. ``""`` selects the cluster in ``RAY_ADDRESS`` or the
+            one running on this machine; if there is none, a temporary cluster on this machine is started.
 
     Raises:
-        ValueError, ImportError: If both are given, or there is no such cluster; if Ray is not installed.
+        ValueError: If both arguments are used, a value is out of range, or the cluster cannot be reached.
+        ImportError: If Ray is not installed.
     """
     if ray is not None and processes != 1:
-        raise ValueError(f"processes must be left out where ray is given, got {processes!r}")
+        raise ValueError(f"processes must be left out if ray is used, got {processes!r}")
     if not 1 <= processes <= 1024:
         raise ValueError(f"processes must be within [1, 1024], got {processes!r}")
     engine = _Ray(ray) if ray is not None else HERE if processes == 1 else _Processes(processes)
@@ -93,7 +93,7 @@ def workers(processes: int = 1, ray: str | None = None) -> Iterator[Workers]:
 def watched(
     outcomes: Iterator[Outcome], count: int, unit: str, initial: int = 0, leave: bool = True
 ) -> Iterator[Outcome]:
-    """Pass on ``count`` outcomes, and show progress and failures; ``initial`` pieces were done before."""
+    """Yield ``count`` outcomes while showing progress and failures; ``initial`` pieces were finished before."""
     failed = 0
     with progress_bar(total=initial + count, initial=initial, unit=unit, leave=leave) as bar:
         for outcome in outcomes:
@@ -108,12 +108,12 @@ def watched(
 def _called(name: str, function: Callable[..., Any], arguments: Sequence[Any]) -> Outcome:
     try:
         return Outcome(name, function(*arguments), None)
-    except Exception as error:  # whatever it is, the rest of the work goes on
+    except Exception as error:  # any error; the remaining pieces continue
         return Outcome(name, None, f"{type(error).__name__}: {' '.join(str(error).split())}")
 
 
 def _begin_worker() -> None:
-    """End with the process that gave the work, also if it is killed; leave Ctrl-C to it."""
+    """Ignore Ctrl-C in a worker process, and end it when the parent process ends, even if that is killed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     progress.display = False
     parent = multiprocessing.parent_process()
@@ -121,13 +121,13 @@ def _begin_worker() -> None:
 
     def follow() -> None:
         parent.join()
-        os._exit(1)  # else two would write one run folder, when the same command is given again
+        os._exit(1)  # a repeated command must not meet a second writer in its run folder
 
     threading.Thread(target=follow, daemon=True).start()
 
 
 class _Processes(Workers):
-    """Some processes of this machine, a pool for each, so that one that dies leaves the others alone."""
+    """Processes on this machine, each with a separate pool, so that a dead process does not affect the rest."""
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -166,12 +166,12 @@ class _Processes(Workers):
 
     @staticmethod
     def _pool() -> ProcessPoolExecutor:
-        # Forked, threads and compiled kernels would be in any state.
+        # A fork would copy threads and compiled kernels in an undefined state.
         return ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), _begin_worker)
 
 
 class _Ray(Workers):
-    """Cores of a Ray cluster, one for each piece."""
+    """Workers on a Ray cluster, with one core per piece."""
 
     def __init__(self, address: str) -> None:
         try:
@@ -181,33 +181,31 @@ class _Ray(Workers):
         self._ray: Any = ray
         self._own = not ray.is_initialized()
         if self._own:
-            os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # tells nobody
+            os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # sends no usage statistics
             host, _, port = address.rpartition("/")[2].rpartition(":")
             try:
-                if port.isdigit():  # else Ray waits for minutes
+                if port.isdigit():  # fail early; Ray would wait for minutes
                     socket.create_connection((host, int(port)), 10.0).close()
                 before = signal.getsignal(signal.SIGTERM)
                 self._join(address or os.environ.get("RAY_ADDRESS", ""))
-                if signal.getsignal(signal.SIGTERM) is not before:  # Ray has set its own
+                if signal.getsignal(signal.SIGTERM) is not before:  # Ray replaced the handler
                     signal.signal(signal.SIGTERM, before)
             except (OSError, ValueError, RuntimeError, OverflowError, ray.exceptions.RayError) as error:
                 said = " ".join(str(error).split())[:200]
-                raise ValueError(
-                    f"ray must be the address of a Ray cluster that runs, got {address!r}: {said}"
-                ) from None
+                raise ValueError(f"ray must be the address of a running Ray cluster, got {address!r}: {said}") from None
         self.count = max(int(ray.cluster_resources().get("CPU", 1)), 1)
         self._task = ray.remote(max_retries=RETRIES, num_cpus=1)(_called_in)
 
     def _join(self, address: str) -> None:
-        """Join a cluster, by default one that runs on this machine; without one begin one of our own."""
+        """Connect to a cluster, by default the one running on this machine, or start a temporary one."""
         quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
         try:
             self._ray.init(address or "auto", **quiet)
         except ConnectionError:
             if address:
                 raise
-            # Ray's ports run what anybody sends them: a cluster of our own listens to this machine alone. Ray has that
-            # for systems whose firewalls would ask; its processes, and what it has read already, are told.
+            # Ray's ports execute any code sent to them, so the temporary cluster listens on this machine only. Ray has
+            # this mode for systems with a firewall prompt. Set it for its processes and for the imported module.
             os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
             self._ray._private.ray_constants.ENABLE_RAY_CLUSTER = False
             self._ray.init("local", **quiet)
@@ -221,7 +219,7 @@ class _Ray(Workers):
                 name = running.pop(ref)
                 try:
                     outcome = ray.get(ref)
-                except ray.exceptions.RayError as error:  # what the function raises has been caught
+                except ray.exceptions.RayError as error:  # errors of the function are caught in _called
                     outcome = Outcome(name, None, f"{type(error).__name__}: {' '.join(str(error).split())[:200]}")
                 yield outcome
         finally:
@@ -234,11 +232,11 @@ class _Ray(Workers):
 
 
 def _called_in(folder: str, name: str, function: Callable[..., Any], arguments: Sequence[Any]) -> Outcome:
-    """Call where the command was given, so that its paths mean the same: a cluster shares that folder."""
+    """Call a function in the folder of the command, which all nodes share, so that relative paths are the same."""
     try:
         os.chdir(folder)
     except OSError as error:
-        said = f"folder {folder!r} must be one that all nodes share, {platform.node()!r} has none: {error.strerror}"
+        said = f"folder {folder!r} must be shared by all nodes, {platform.node()!r} cannot open it: {error.strerror}"
         return Outcome(name, None, said)
     progress.display = False
     return _called(name, function, arguments)

@@ -44,15 +44,15 @@ def run(
     trainings failed, they are listed and the exit status is 1.
 
     Args:
-        ids: Environments (default: all).
+        ids: Environments to measure. By default, all.
         policy: Policies, as for `evaluate`, or "best constant" for optimised constant parameters. Default if there is
             no learner: random, zero, all references, best constant, trained, and a replay of one of these.
         learner: ppo, sac, cma, recipe (trains like `train`), or module:function for your own learner (see the guide).
         seeds: Number of trainings per learner, with seeds 0, 1, ...
-        marks: Numbers of steps after which learners are measured (default: 100000 and 300000). recipe is measured at
-            the largest mark only (default: the recipe's number of steps).
+        marks: Numbers of steps after which learners are measured. By default, 100000 and 300000; recipe is measured
+            only at the largest mark, by default its own number of steps.
         track: fixed (a learner sees observations, rewards and spaces only) or open (no restriction).
-        episodes: Number of episodes per policy (default: 256, or 1024 if the score is binary).
+        episodes: Number of episodes per policy. By default, 256, or 1024 if the score is binary.
         folder: Output folder.
         restart: Measure changed environments or entrants again. Without this option, a change is an error.
     """

@@ -32,7 +32,7 @@ def compile_(
     the user's cache folder); cached kernels are not recompiled.
 
     Args:
-        ids: Environments (default: all).
+        ids: Environments to compile. By default, all.
         num_envs: Numbers of animals per environment. Single animals and batches of sixteen or more use different code.
         threads: Threads of the environment. More than one also compiles the multithreaded code.
     """

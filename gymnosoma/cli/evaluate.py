@@ -45,7 +45,7 @@ def evaluate(
         seed: Seed of the first episode; episode i uses seed + i.
         physiology: Measure effects on the body (such as frequency, power and saturation) instead of scores, and compare
             them with the animal's own controller. Values that exceed a limit of the task are marked and explained.
-        scheme: Time-stepping scheme (default: the task's).
+        scheme: Time-stepping scheme. By default, the task's.
         save: Output files for the results (.json, .csv, .parquet).
     """
     env_id = full_id(env_id)

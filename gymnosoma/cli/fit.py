@@ -69,7 +69,7 @@ def fit(
         repeats: Number of bootstrap samples per worm.
         seed: Seed of the bootstrap.
         params: TOML file with the whisker's length, base_radius, tip_radius (m), curvature (1/m), n_links, density,
-            modulus and damping_ratio (default: the paper's whisker).
+            modulus and damping_ratio. By default, the paper's whisker.
         save: Output files: the fit and its assumptions (.json), forces over time (.csv), or a film of the recorded
             midline (grey) and the worm moved by the fitted medium (colour; .mp4, .gif, .png).
         size: Size of a frame of the film, in pixels.

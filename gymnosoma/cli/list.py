@@ -15,7 +15,7 @@ def list_(ids: Annotated[tuple[str, ...], tyro.conf.Positional] = (), /) -> None
     """List environments: task, duration, action modes, references.
 
     Args:
-        ids: Environments to list (default: all).
+        ids: Environments to list. By default, all.
     """
     from rich.console import Console
     from rich.table import Table

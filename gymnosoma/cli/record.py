@@ -36,8 +36,8 @@ def record(
         episodes: Number of episodes per policy.
         noise: Standard deviation of normal noise added to the actions, whose range is [-1, 1].
         seed: Seed of the first episode; episode i uses seed + i. It also determines noise and random actions.
-        dataset: Name of the dataset if there is only one policy (default: gymnosoma/ID/POLICY-v0, or
-            gymnosoma/ID/POLICY-noise-NOISE-v0).
+        dataset: Name of the dataset if there is only one policy. By default, gymnosoma/ID/POLICY-v0 or
+            gymnosoma/ID/POLICY-noise-NOISE-v0.
     """
     from gymnosoma.agents.policies import dataset as datasets
 

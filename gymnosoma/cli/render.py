@@ -33,10 +33,10 @@ def render(
         policy: A reference controller (see `list`), trained, random, or a run folder. If the task has no references,
             baseline means random.
         save: Output files: a film (.mp4, .gif) or the last frame (.png). Without it, the episode is shown in a window.
-        seconds: Simulated time (default: the whole episode).
+        seconds: Simulated time. By default, the whole episode.
         seed: Seed of the episode.
         ghost: Second policy, drawn as a translucent overlay; none to disable.
-        control_rate: Control rate and frame rate in Hz (default: the task's). A high rate shows fast movements.
+        control_rate: Control rate and frame rate in Hz. By default, the task's. A high rate shows fast movements.
         size: Size of a frame, in pixels.
     """
     from gymnosoma.agents.support.files import check_saved

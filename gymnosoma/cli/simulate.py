@@ -33,19 +33,19 @@ class Settings:
     """Settings of a simulation, shared by `simulate` and `sweep`.
 
     Args:
-        drive: Constant values, a CSV file, or a controller of the animal (default: 0). The file's columns are the time
-            (s) and the drive (SI), in any order if the first line names them. Controllers: sine (for the current
-            medium), water_sine, omega_turn, delta_turn (worm); brainstem (lamprey); whisk, tap (whisker_chain); sweep
-            (whisker_rod).
+        drive: Constant values, a CSV file, or a controller of the animal. Without it, the drive is 0. The file's
+            columns are the time (s) and the drive (SI), in any order if the first line names them. Controllers: sine
+            (for the current medium), water_sine, omega_turn, delta_turn (worm); brainstem (lamprey); whisk, tap
+            (whisker_chain); sweep (whisker_rod).
         duration: Simulated time, s.
-        every: Interval between recorded states, s (default: hold). If it is not a multiple of hold, such as a camera's
-            1/30 s, the nearest states are recorded with their actual times.
-        hold: Time for which the drive is constant, s (default: the controller's period, or the time step).
+        every: Interval between recorded states, s. By default, hold. If it is not a multiple of hold, the nearest
+            states are recorded with their actual times.
+        hold: Time for which the drive is constant, s. By default, the controller's period, or the time step.
         param: Field of the animal's parameters, argument of its class, or key of its TOML file, such as n_rods=13,
             cord.segments=200 or body.fore.inertial.mass=0.5; @FILE.csv for a table. For a worm, sigma (0 water, 1 agar)
             and scale set the medium. May be repeated.
         start: Initial value or physical parameter (SI), such as heading=0.5; @FILE.csv for a table. May be repeated.
-        scheme: Time-stepping scheme (default: the animal's).
+        scheme: Time-stepping scheme. By default, the animal's.
         dt: Time step, s.
     """
 

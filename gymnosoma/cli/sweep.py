@@ -69,7 +69,7 @@ def sweep(
             that --param accepts, start.NAME, drive.NAME (a parameter of the controller), duration, every, hold, scheme
             or dt. May be repeated; the grid contains every combination.
         column: Signal of the animal with a statistic (mean, min, max or last), such as power.mean; without a statistic,
-            all four. May be repeated (default: mean and last of all scalar signals).
+            all four. May be repeated. By default, mean and last of all scalar signals.
         table: Output file (.csv, .parquet or .json).
         restart: Discard the intermediate results and simulate all points again.
     """

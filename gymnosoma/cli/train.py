@@ -55,17 +55,17 @@ def train(
     second Ctrl-C stops immediately, and the updates after the last checkpoint are lost.
 
     Args:
-        algorithm: Learning algorithm (default: the recipe's).
-        steps: Total number of steps (default: the recipe's).
-        num_envs: Number of parallel environments (default: the recipe's).
+        algorithm: Learning algorithm. By default, the recipe's.
+        steps: Total number of steps. By default, the recipe's.
+        num_envs: Number of parallel environments. By default, the recipe's.
         imitate: Reference controller, such as baseline, that PPO imitates before it learns; "" for none.
         controller: With cma, the reference to optimise, such as baseline; "" optimises the weights of a network. With
             supervised, the reference that moves the animal while a network learns the answers.
-        recipe: TOML file with training settings, for example from `tune` (default: the environment's recipe).
+        recipe: TOML file with training settings, for example from `tune`. By default, the environment's recipe.
         seed: Random seed for the network and the environments.
         seeds: Number of runs, with seeds SEED, SEED + 1, ... They run one after another, or in parallel with
             --processes. The number of the seed is added to the name of each run folder.
-        folder: Run folder (default: runs/ID-ALGORITHM-SEED; arguments of --env are inserted before the seed).
+        folder: Run folder. By default, runs/ID-ALGORITHM-SEED; arguments of --env are inserted before the seed.
         resume: Continue the run in the folder from its last checkpoint. With several seeds, continue the runs that
             exist and start the rest. Resume only your own runs, because a checkpoint can execute code.
         checkpoint: Steps between checkpoints.

@@ -35,15 +35,15 @@ def tune(
     trial is its mean over 64 validation episodes. Finished trials are saved, and --resume continues the search.
 
     Args:
-        algorithm: Learning algorithm (default: the recipe's).
+        algorithm: Learning algorithm. By default, the recipe's.
         trials: Number of trials.
         steps: Training steps per trial.
         seed: Seed of the search and of every training.
-        recipe: TOML file with training settings (default: the environment's recipe).
-        folder: Folder of the study (default: tuning/ID-ALGORITHM; arguments of --env are appended).
+        recipe: TOML file with training settings. By default, the environment's recipe.
+        folder: Folder of the study. By default, tuning/ID-ALGORITHM; arguments of --env are appended.
         resume: Continue the study in the folder.
-        together: Number of trials proposed together, which can run in parallel (default: the number of processes or
-            of the cluster's cores).
+        together: Number of trials proposed together, which can run in parallel. By default, the number of processes or
+            of the cluster's cores.
     """
     from gymnosoma.agents.learning import tuning
     from gymnosoma.agents.learning.runs import recipe as read_recipe

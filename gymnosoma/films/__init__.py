@@ -1,4 +1,4 @@
-"""Films of trajectories and episodes, and an animal to steer."""
+"""Films of trajectories and episodes, and a game to steer an animal."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ def film(
     start: float = 0.0,
     end: float | None = None,
 ) -> int:
-    """Draw what `simulate` gave, with the pictures of the environments.
+    """Save a simulated trajectory as a film or still image.
 
     Args:
-        run: With its animal and rows, as `simulate` and `Trajectory.load` give it.
-        path: ``.mp4`` or ``.gif`` for a film, ``.png`` for its last moment.
-        width, height: In pixels, 64 to 4096.
-        fps: Most frames a second; fewer where less was recorded.
-        slow: How many times slower than life, which whiskers need; below 1 it is faster.
-        start, end (s): Part of the trajectory; all by default.
+        run: Trajectory with its animal and rows, from `simulate` or `Trajectory.load`.
+        path: Output file: ``.mp4`` or ``.gif`` for a film, ``.png`` for the last frame.
+        width, height: Size of a frame, in pixels, 64 to 4096.
+        fps: Maximum frame rate, Hz. It is lower if fewer states were recorded.
+        slow: Slow-motion factor; values below 1 speed up the film. Whiskers need a large factor.
+        start, end: Part of the trajectory to show, s. By default, all of it.
 
     Returns:
-        int: Moments drawn.
+        int: Number of frames.
 
     Raises:
-        ValueError: For an impossible argument, a file that cannot be written, or a trajectory without its animal.
+        ValueError: If an argument is invalid, the file cannot be written, or the trajectory has no animal.
 
     Examples:
         >>> from gymnosoma.films import film
@@ -42,7 +42,7 @@ def film(
         >>> film(simulate(Worm(), SineKymogram(), 2.0, every=0.05), "worm.png")
         41
     """
-    from .reel import Replay, check_film, play  # what these need stays out of processes that draw nothing
+    from .reel import Replay, check_film, play  # imported late, because most processes do not draw
 
     path = Path(path)
     check_film("path", path)

@@ -1,4 +1,4 @@
-"""A person steers the animal with the keyboard."""
+"""Interactive window to steer an animal with the keyboard."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from gymnosoma.envs.core.draw.canvas import GOAL, INK, MUTED, PLATE, WARM, Canva
 from gymnosoma.envs.core.draw.view import View, Window, open_display
 
 SLOWER = (1, 2, 4, 8)
-"""Slow motion: how many times slower."""
+"""Slow-motion factors."""
 
 KEYS = (("space", "pause"), ("T", "slow motion"), ("R", "start again"), ("H", "hide this"), ("esc", "leave"))
 
 
 class Steering(Protocol):
-    """A controller in the hands of a person: ``controllers/<animal>.py`` has one of this name.
+    """Controller operated by a user, defined as ``Steering`` in ``controllers/<animal>.py``.
 
-    It is a `Controller` or a `TaskController`, made with the task, and played at ``control_rate`` Hz.
+    It is a `Controller` or a `TaskController`, constructed with the task, and runs at ``control_rate`` Hz.
     """
 
     reads: tuple[str, ...]
@@ -34,20 +34,20 @@ class Steering(Protocol):
     parameters: Mapping[str, float]
 
     def hold(self, keys: AbstractSet[str], dt: float) -> None:
-        """``keys`` (pygame's names) are down for ``dt`` s; called once before each ``drive``."""
+        """Apply the ``keys`` (pygame's names) held down for ``dt`` s; called once before each ``drive``."""
 
     def press(self, key: str) -> None:
-        """A key was pressed; ``parameters`` of the animal may change."""
+        """Handle a key press, which may change ``parameters`` of the animal."""
 
     def state(self) -> str:
-        """Say how the animal is driven now."""
+        """Return a description of the current drive."""
 
 
 class Game:
-    """A window with one animal; ``turn`` until it is no longer ``running``.
+    """Window with one animal. Call ``turn`` repeatedly while it is ``running``.
 
     Raises:
-        ValueError: If the animal cannot be steered by hand, or there is no display.
+        ValueError: If the animal cannot be steered by hand, or if no display is available.
     """
 
     def __init__(
@@ -62,8 +62,8 @@ class Game:
         task = task_class(env_id)
         make = steering(task)
         if make is None:
-            raise ValueError(f"id must be of an animal that can be steered by hand, got {env_id!r}")
-        instead = "play where there is a screen, or through ssh -X"
+            raise ValueError(f"id must have an animal that can be steered by hand, got {env_id!r}")
+        instead = "run play on a computer with a screen, or through ssh -X"
         open_display(instead)
         by_hand = next(mode for mode in task.action_modes if mode != "residual")
         env = {"control_rate": make.control_rate, "actions": by_hand, **env}
@@ -91,8 +91,8 @@ class Game:
         self._first, self._ending = True, ""
 
     def turn(self) -> None:
-        """Hear the keys, move the animal by one control period, show it."""
-        pressed = set()  # held in this turn, even if it is up again
+        """Read the keys, advance the animal by one control period, and draw it."""
+        pressed = set()  # keys pressed in this turn, even if released again
         for event in pygame.event.get():
             if event.type == pygame.QUIT:
                 self.close()

@@ -1,4 +1,4 @@
-"""Film of a recorded worm and of the worm that the medium moves."""
+"""Film of a recorded worm next to the worm moved by the fitted medium."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from .reel import play
 RECORDED: c.Colour = (110, 116, 126)
 
 AGO = 2.0
-"""Seconds of the tracks that are shown."""
+"""Duration of the tracks shown, s."""
 
 
 class RecordedFilm:
-    """Frame by frame, the recorded midline in grey and the worm that the medium moves in colour.
+    """Frames with the recorded midline in grey and the worm moved by the fitted medium in colour.
 
     Args:
-        run: Of `forces`.
-        midlines: That it was made of.
-        width, height: Of a frame, in pixels.
+        run: Result of `forces`.
+        midlines: Recording used to compute ``run``.
+        width, height: Size of a frame, in pixels.
     """
 
     def __init__(self, run: RecordedRun, midlines: Midlines, width: int, height: int) -> None:
@@ -39,17 +39,17 @@ class RecordedFilm:
         self.fps, self.size = midlines.rate, (width, height)
 
     def __len__(self) -> int:
-        """Number of frames."""
+        """Return the number of frames."""
         return len(self._joints)
 
     def __iter__(self) -> Iterator[None]:
-        """Move to the next frame."""
+        """Advance frame by frame."""
         for k in range(len(self)):
             self._now = k
             yield
 
     def draw(self, fps: float | None = None) -> Canvas:
-        """Draw the present."""
+        """Draw the current frame."""
         canvas, k, length = self._canvas, self._now, self._run.motion.length
         canvas.clear()
         since = max(0, k - round(AGO * self.fps))
@@ -69,9 +69,9 @@ class RecordedFilm:
         return canvas
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Close the film; it has no resources to release."""
 
 
 def save_recorded(run: RecordedRun, midlines: Midlines, path: Path, width: int, height: int) -> int:
-    """Write the film, or its last frame (``.png``); the number of frames."""
+    """Write the film, or its last frame (``.png``), and return the number of frames."""
     return play(RecordedFilm(run, midlines, width, height), path.name, path)

@@ -1,4 +1,4 @@
-"""Films and stills: of policies in environments, and of what was simulated."""
+"""Films and still images of episodes and of simulated trajectories."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from gymnosoma.envs.core.env.batch import FASTEST, LARGEST, SMALLEST
 from gymnosoma.envs.core.model.trajectory import Trajectory
 
 FORMATS = {".mp4": "imageio_ffmpeg", ".gif": "PIL", ".png": "pygame"}
-"""Endings of film files and of stills, with the module that writes each."""
+"""File suffixes of films and still images, with the module that writes each."""
 
-INSTEAD = "without one save a film or a still by --save"
-"""What can be done where there is no display."""
+INSTEAD = "without one, save a film or still image with --save"
+"""Advice for machines without a display."""
 
 GIF_RATE = 25.0
-"""Largest frame rate of a GIF, whose frames last whole hundredths of a second."""
+"""Maximum frame rate of a GIF, Hz. The duration of its frames is a multiple of 0.01 s."""
 
 
 class Shown(Protocol):
-    """Moments that can be shown: iterate, and ``draw`` each one that is wanted."""
+    """Film to show: iterate over its moments, and call ``draw`` for those that become frames."""
 
     fps: float
     size: tuple[int, int]
@@ -46,14 +46,14 @@ class Shown(Protocol):
     def __iter__(self) -> Iterator[None]: ...
 
     def draw(self, fps: float | None = None) -> Canvas:
-        """Draw the present, to be shown at ``fps``."""
+        """Draw the current moment for playback at ``fps``."""
 
     def close(self) -> None:
-        """Free what is open."""
+        """Release all resources."""
 
 
 class _Actor:
-    """A policy in an environment of its own, for one episode."""
+    """Policy with a separate environment, for one episode."""
 
     def __init__(self, env_id: str, policy: Policy, seed: int, options: Mapping[str, float], **env: Any) -> None:
         envs: Any = gymnasium.make_vec(env_id, num_envs=1, render_mode="rgb_array", **policy.env | env)
@@ -66,7 +66,7 @@ class _Actor:
         self.ending = False
 
     def step(self) -> None:
-        """Take a step, or keep the last moment of an episode that is over."""
+        """Take a step, or keep the last state after the end of the episode."""
         if self.ending:
             return
         actions = self._agent.act(self._observations, self._first)
@@ -76,15 +76,17 @@ class _Actor:
 
 
 class Film:
-    """An episode, moment by moment: iterate, and ``draw`` the moments that are wanted.
+    """Film of one episode: iterate over its moments, and call ``draw`` for those that become frames.
 
     Args:
-        ghost: Drawn translucent beside it, in its own environment with the same seed.
-        seed: Of the episode.
-        seconds: Of simulated time; the whole episode by default.
-        width, height: Of a frame, in pixels.
-        options: Of the reset.
-        **env: Arguments of the environment, such as ``control_rate``, which is that of the moments, too.
+        env_id: Id of the environment.
+        policy: Policy to show.
+        ghost: Second policy, drawn as a translucent overlay. It plays a separate environment with the same seed.
+        seed: Seed of the episode.
+        seconds: Simulated time, s. By default, the whole episode.
+        width, height: Size of a frame, in pixels.
+        options: Reset options.
+        **env: Arguments of the environment. ``control_rate`` (Hz) is also the rate of the moments.
     """
 
     def __init__(
@@ -114,11 +116,11 @@ class Film:
         self.size = width, height
 
     def __len__(self) -> int:
-        """Most moments that there can be."""
+        """Return the maximum number of moments."""
         return self.count
 
     def __iter__(self) -> Iterator[None]:
-        """Move to the next moment, until the episode or the time is over."""
+        """Advance moment by moment until the episode or the time is over."""
         for _ in range(self.count):
             if self._actor.ending:
                 return
@@ -128,7 +130,7 @@ class Film:
             yield
 
     def draw(self, fps: float | None = None) -> Canvas:
-        """Draw the present, to be shown at ``fps``."""
+        """Draw the current moment for playback at ``fps``."""
         return self._actor.view.draw(0, None if self._ghost is None else self._ghost.trail, fps)
 
     def close(self) -> None:
@@ -139,9 +141,9 @@ class Film:
 
 
 class Replay:
-    """A trajectory, moment by moment, in the form of a `Film`: the animal's picture, without a goal.
+    """Film of a trajectory, with the interface of `Film`. It shows the animal without a goal.
 
-    Its arguments and errors are those of `gymnosoma.films.film`.
+    Arguments and errors are those of `gymnosoma.films.film`.
     """
 
     def __init__(
@@ -157,8 +159,8 @@ class Replay:
     ) -> None:
         if run.animal is None or run.rows is None:
             raise ValueError(
-                "run must hold its animal, as those of simulate() do; Trajectory.load(path, animal) gives it to one "
-                "from a file"
+                "run must contain its animal: use a trajectory from simulate(), or Trajectory.load(path, animal) for "
+                "a file"
             )
         for name, value in (("width", width), ("height", height)):
             whole(name, value, SMALLEST, LARGEST)
@@ -178,11 +180,11 @@ class Replay:
         self.view = View(scene, 1, width, height, self.fps, False)
 
     def __len__(self) -> int:
-        """Number of moments."""
+        """Return the number of moments."""
         return self._count
 
     def __iter__(self) -> Iterator[None]:
-        """Move to the next moment."""
+        """Advance moment by moment."""
         memory = np.zeros((), self.view.task.memory)
         self.view.trails[0].clear()
         for k, row in enumerate(self._rows[: self._first + self._count]):
@@ -191,20 +193,20 @@ class Replay:
                 yield
 
     def draw(self, fps: float | None = None) -> Canvas:
-        """Draw the present, to be shown at ``fps``."""
+        """Draw the current moment for playback at ``fps``."""
         return self.view.draw(0, None, fps)
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Close the film; it has no resources to release."""
 
 
 def check_film(name: str, path: Path) -> None:
-    """Raise ValueError, naming the argument, if a file has another ending or its library is not installed."""
+    """Raise ValueError, naming the argument, unless the suffix is supported and its library is installed."""
     if path.suffix not in FORMATS:
         raise ValueError(f"{name} must end in one of {', '.join(FORMATS)}, got {str(path)!r}")
     if find_spec(FORMATS[path.suffix]) is None:
         raise ValueError(
-            f"{name} must end in .png where {FORMATS[path.suffix]} is not installed (pip install 'gymnosoma[film]'), "
+            f"{name} must end in .png unless {FORMATS[path.suffix]} is installed (pip install 'gymnosoma[film]'), "
             f"got {str(path)!r}"
         )
 
@@ -221,18 +223,19 @@ def show_episode(
     height: int = 540,
     **how: Any,
 ) -> int:
-    """Show one episode in a window, or save it; Ctrl-C ends it and keeps what was drawn.
+    """Show one episode in a window, or save it. Ctrl-C ends it and keeps the frames drawn until then.
 
     Args:
-        policy, ghost: Names, as of `find_policy`; the ghost is not drawn where both are the same.
-        save: ``.mp4`` or ``.gif`` for a film, ``.png`` for its last moment; a window by default.
-        seconds, seed, width, height: As of `Film`, as are all further arguments.
+        env_id: Id of the environment.
+        policy, ghost: Names for `find_policy`. The ghost is drawn only if it differs from the policy.
+        save: Output file: ``.mp4`` or ``.gif`` for a film, ``.png`` for the last frame. By default, a window opens.
+        seconds, seed, width, height, **how: Arguments of `Film`.
 
     Returns:
-        int: Number of moments that were played.
+        int: Number of moments played.
 
     Raises:
-        ValueError: For an impossible argument, or if there is no display for the window.
+        ValueError: If an argument is invalid, or if no display is available for the window.
     """
     if save is None:
         open_display(INSTEAD)
@@ -248,14 +251,15 @@ def show_episode(
 
 
 def play(film: Shown, title: str, path: Path | None = None, name: str = "save") -> int:
-    """Show a film in a window, or save it; return the number of moments.
+    """Show a film in a window, or save it, and return the number of moments.
 
-    Ctrl-C ends it and keeps what was drawn.
+    Ctrl-C ends the film and keeps the frames drawn until then.
 
     Args:
-        title: Of the window.
-        path: File instead of the window.
-        name: Argument that errors about the file name.
+        film: Film to show. It is closed at the end.
+        title: Title of the window.
+        path: Output file. By default, a window opens.
+        name: Name of the argument for error messages about the file.
     """
     count = 0
     try:
