@@ -13,7 +13,8 @@ from ..core.draw import canvas as c
 from ..core.draw.canvas import Canvas, Panel
 from ..core.draw.view import Trail
 from .body import BANDS, surface
-from .tasks import Regulate, RodTask, Sweep, Texture, level
+from .sensor import level
+from .tasks import Regulate, RodTask, Sweep, Texture
 
 STICK: c.Colour = c.WARM
 SLIP: c.Colour = c.GOAL
@@ -182,7 +183,7 @@ def _traces(canvas: Canvas, trail: Trail) -> None:
     canvas.box(area, c.CARD)
     low, high = -3.0, 3.5
     panel = canvas.panel(area, (-0.5, low), (len(BANDS) - 0.5, high))
-    for j, value in enumerate(level(rows["band_power"][-1])):
+    for j, value in enumerate(map(level, rows["band_power"][-1])):
         panel.polygon([(j - 0.38, low), (j + 0.38, low), (j + 0.38, value), (j - 0.38, value)], c.AFT)
         canvas.label(
             f"{BANDS[j]:g}", (left + (j + 0.5) * width / len(BANDS), area[1] + area[3] + 10), c.MUTED, 10, (0.5, 0.5)

@@ -1,42 +1,73 @@
-"""What the follicle feels: samples of the base wrench, and the power of the moment's samples in bands, as kernels."""
+"""What the follicle feels: noisy samples of the base wrench, and the power of the moment in bands."""
 
 from __future__ import annotations
 
 import math
 
 from ..core.kernels.jit import exp, kernel, sincos
+from ..core.kernels.noise import normal_number
 from .body import BANDS, SAMPLES, SLOW
+
+SENSOR = (1e-9, 0.3e-6, 0.3e-6)
+"""Standard deviation of the noise on each sample of the base wrench: M (N m), Fx, Fy (N)."""
 
 
 @kernel
-def follow_samples(samples, mean, band, power, interval):
+def take_samples(wrench, seed, period, factor, moment, force, mean):
+    """Take noisy samples of the base wrench.
+
+    Args:
+        wrench ((SAMPLES, 3) float): The samples as they are: M (N m), Fx, Fy (N).
+        seed, period (uint64, float): Seed of the noise, and number of the control period.
+        factor: Of the noise.
+        moment, force ((SAMPLES,) float, N m, and (SAMPLES, 2) float, N): Written: what is felt.
+        mean ((3,) float): Written: its mean over the samples.
+    """
+    for k in range(3):
+        total = 0.0
+        for i in range(SAMPLES):
+            sample = wrench[i, k] + factor * SENSOR[k] * normal_number(seed, period, 3 * SAMPLES, 3 * i + k)
+            total += sample
+            if k == 0:
+                moment[i] = sample
+            else:
+                force[i, k - 1] = sample
+        mean[k] = total / SAMPLES
+
+
+@kernel
+def level(power):
+    """Give a power of the moment, (N m)^2, as log10 of (nN m)^2, at least -6."""
+    return math.log10(max(power, 1e-24)) + 18.0
+
+
+@kernel
+def follow_moment(moment, interval, mean, band, levels):
     """Follow the power of the moment in its bands, as ``body.follow_bands`` does, from noisy samples of it.
 
     Args:
-        samples ((B, SAMPLES, 3) float): Base wrench (M, Fx, Fy), N m and N, an ``interval`` (s) apart.
-        mean, band ((B,) and (B, bands, 4) float, N m): Slow mean of the moment, and states of the two complex
-            resonators of each band; changed in place.
-        power ((B, bands) float, (N m)^2): Written: mean over the samples.
+        moment ((SAMPLES,) float, N m): Samples, an ``interval`` (s) apart.
+        mean (N m): Slow mean of the moment.
+        band ((bands, 4) float, N m): States of the two complex resonators of each band; changed in place.
+        levels ((bands,) float, log10 (nN m)^2): Written: `level` of the mean power over the samples.
+
+    Returns:
+        float: Slow mean after the samples, N m.
     """
-    slow = 1.0 - exp(-interval / SLOW)
+    slow, middle = 1.0 - exp(-interval / SLOW), mean
     for j in range(len(BANDS)):
         omega = 2.0 * math.pi * BANDS[j]
         decay = exp(-omega * interval / 3.1)
         sine, cosine = sincos(omega * interval)
-        cosine *= decay
-        sine *= decay
+        sine, cosine = decay * sine, decay * cosine
         share = 1.0 - decay
-        for b in range(len(mean)):
-            middle = mean[b]
-            ax, ay, bx, by = band[b, j, 0], band[b, j, 1], band[b, j, 2], band[b, j, 3]
-            total = 0.0
-            for i in range(SAMPLES):
-                middle += slow * (samples[b, i, 0] - middle)
-                ax, ay = ax * cosine - ay * sine + share * (samples[b, i, 0] - middle), ax * sine + ay * cosine
-                bx, by = bx * cosine - by * sine + share * ax, bx * sine + by * cosine + share * ay
-                total += bx * bx + by * by
-            band[b, j, 0], band[b, j, 1], band[b, j, 2], band[b, j, 3] = ax, ay, bx, by
-            power[b, j] = 2.0 * total / SAMPLES
-    for b in range(len(mean)):
+        ax, ay, bx, by = band[j, 0], band[j, 1], band[j, 2], band[j, 3]
+        middle, total = mean, 0.0
         for i in range(SAMPLES):
-            mean[b] += slow * (samples[b, i, 0] - mean[b])
+            middle += slow * (moment[i] - middle)
+            ax, ay = ax * cosine - ay * sine + share * (moment[i] - middle), ax * sine + ay * cosine
+            bx, by = bx * cosine - by * sine + share * ax, bx * sine + by * cosine + share * ay
+            total += bx * bx + by * by
+        band[j, 0], band[j, 1], band[j, 2], band[j, 3] = ax, ay, bx, by
+        levels[j] = level(2.0 * total / SAMPLES)
+    return middle

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..core.arguments import number, read_params
+from ..core.env.hooks import Record
 from ..core.env.spec import ActionField, Ending, Field, Hidden, Score
-from ..core.env.task import EpisodeStart, Rows, Task, clipped, measures, tolerances
-from ..core.kernels.noise import normal
-from ..core.model.control import Floats
+from ..core.env.task import EpisodeStart, Rows, Task, clipped, measures, tolerance
 from ..core.model.quantities import Option
 from .animal import WhiskerRod
 from .body import BANDS, SAMPLES
 from .params import REFERENCE_FRICTION, Relief, WhiskerRodParams, table
-from .sensor import follow_samples
+from .sensor import SENSOR, follow_moment, level, take_samples
 
 RIGHT, WRONG = 10.0, 11.0
 """Endings: the answer committed was right; it was wrong."""
@@ -35,9 +34,6 @@ LENGTHS = (5e-6, 50e-6)
 
 LAG = 0.01
 """Time constant with which the plate follows commands, s."""
-
-SENSOR = (1e-9, 0.3e-6, 0.3e-6)
-"""Standard deviation of the noise on each sample of the base wrench: M (N m), Fx, Fy (N)."""
 
 CENTRE = 0.985
 """Middle of the distances, lengths."""
@@ -61,6 +57,7 @@ class RodTask(Task):
     * v0: first version
     """
 
+    scalar = True
     animal: WhiskerRod
     action_modes = ("plate",)
     control_rate = 500.0
@@ -86,11 +83,14 @@ class RodTask(Task):
         "whisker_rod", "RodTask", shaken_speed=1e3 * SMOOTH[1] / _turn, shaken_distance=1e6 * SMOOTH[1] / _turn**2
     )
     remembers = {
-        **{"action": "({self.action_size},)f8", "speed": "f8", "noise": "u8", "moment_mean": "f8"},
-        **{"samples": f"({SAMPLES},3)f8", "band": f"({len(BANDS)},4)f8", "band_power": f"{len(BANDS)}f8"},
+        **{"action": "({self.action_size},)f8", "plate_speed": "f8", "noise": "u8", "moment_mean": "f8"},
+        **{"base_wrench_mean": "3f8", "moment_samples": f"{SAMPLES}f8", "force_samples": f"({SAMPLES},2)f8"},
+        **{"band": f"({len(BANDS)},4)f8", "band_level": f"{len(BANDS)}f8"},
     }
     """Previous action, speed of the plate, seed of the noise, and what is felt: see `feel`."""
-    reported = ["time", "plate_distance"]
+    reported = ["time", "plate_speed", "plate_distance"]
+    informs = {"base_wrench": "3f8"}
+    """Mean of the base wrench over the period, N m, N, N."""
     whisker = WhiskerRodParams(n_segments=30)
     """Parameters of the whisker, unless ``params`` says otherwise."""
     start_speed = 0.1
@@ -114,6 +114,8 @@ class RodTask(Task):
         relief = Relief.random(table()["coarse_grain"], relief_slope) if relief_slope else None
         whisker = read_params("params", params, self.whisker, n_segments=n_segments)
         self.animal = WhiskerRod(whisker, dt, scheme, relief)
+        self.answered = -float(np.expm1(-1.0 / (LAG * self.control_rate)))
+        """Share of a commanded change that the plate, which lags, has made after a period."""
 
     def fields(self) -> dict[str, Field]:
         noise = 1e9 * self.noise * SENSOR[0], 1e6 * self.noise * SENSOR[1]
@@ -140,7 +142,7 @@ class RodTask(Task):
         draws = episodes.draw(lambda rng: rng.uniform(*self.start_distance))
         length = episodes.options.get("length", self.animal.params.length)
         distance = episodes.options.get("distance", draws)
-        episodes.memory["speed"] = self.start_speed
+        episodes.memory["plate_speed"] = self.start_speed
         episodes.memory["noise"] = episodes.draw(lambda rng: rng.integers(0, 2**63))
         return {"plate_distance": distance * length, **self.conditions(episodes)}
 
@@ -150,42 +152,33 @@ class RodTask(Task):
 
     def begin(self, episodes: EpisodeStart, rows: Rows) -> None:
         episodes.memory["moment_mean"] = rows["base_wrench"][:, 0]
-        self.feel(rows, episodes.memory)
+        for row, memory in zip(rows, episodes.memory, strict=True):
+            self.feel(Record(row), Record(memory))
 
-    def answered(self) -> float:
-        """Share of a commanded change that the plate, which lags, has made after a period."""
-        return -float(np.expm1(-1.0 / (LAG * self.control_rate)))
+    def command(self, row: Any, memory: Any, action: Any, drive: Any) -> None:
+        """Let the plate run on along x, and the base rest; a subclass sets the plate's velocity along y, m/s."""
+        for k in range(len(action)):
+            memory.action[k] = action[k]
+        drive[0], drive[2] = memory.plate_speed, 0.0
 
-    def feel(self, rows: Rows, memory: Rows) -> None:
-        """Keep the period's ``samples`` of the base wrench with their noise, and the ``band_power`` of the moment."""
-        step = np.rint(rows["time"] * self.control_rate)
-        noise = normal(memory["noise"], step, 3 * SAMPLES).reshape(-1, SAMPLES, 3)
-        memory["samples"] = rows["base_wrench_samples"] + self.noise * np.array(SENSOR) * noise
-        interval = 1.0 / (SAMPLES * self.control_rate)
-        follow_samples(memory["samples"], memory["moment_mean"], memory["band"], memory["band_power"], interval)
+    def feel(self, row: Any, memory: Any) -> None:
+        """Take the period's samples of the base wrench with their noise, and follow the levels of the moment."""
+        period, interval = np.rint(row.time * self.control_rate), 1.0 / (SAMPLES * self.control_rate)
+        moment, mean, force = memory.moment_samples, memory.base_wrench_mean, memory.force_samples
+        take_samples(row.base_wrench_samples, memory.noise, period, self.noise, moment, force, mean)
+        memory.moment_mean = follow_moment(moment, interval, memory.moment_mean, memory.band, memory.band_level)
 
-    def reward(self, rows: Rows, memory: Rows) -> Floats:
-        self.feel(rows, memory)
-        return self.worth(rows, memory)
+    def reward(self, row: Any, memory: Any) -> Any:
+        self.feel(row, memory)
+        return self.worth(row, memory)
 
     @abstractmethod
-    def worth(self, rows: Rows, memory: Rows) -> Floats:
-        """Reward (B,) of the period."""
+    def worth(self, row: Any, memory: Any) -> Any:
+        """Reward of the period."""
 
-    def sense(self, rows: Rows, memory: Rows) -> dict[str, NDArray[Any]]:
-        samples = memory["samples"]
-        return super().sense(rows, memory) | {
-            "base_wrench_mean": samples.sum(1) / SAMPLES,
-            "moment_samples": samples[:, :, 0],
-            "force_samples": samples[:, :, 1:].reshape(len(rows), -1),
-            "band_level": level(memory["band_power"]),
-            "plate_speed": memory["speed"],
-        }
-
-    def info(self, rows: Rows, memory: Rows) -> dict[str, NDArray[Any]]:
-        """Time (s), mean base wrench (N m, N, N), and the plate's speed (m/s) and distance (m)."""
-        named = {"base_wrench": rows["base_wrench_mean"].copy(), "plate_speed": memory["speed"].copy()}
-        return super().info(rows, memory) | named
+    def info(self, row: Any, memory: Any, info: Any) -> None:
+        for k in range(3):
+            info.base_wrench[k] = row.base_wrench_mean[k]
 
 
 class PlateTask(RodTask):
@@ -203,24 +196,17 @@ class PlateTask(RodTask):
             "plate_distance": ActionField(1, *DISTANCES, "lengths", distance),
         }
 
-    def command(self, actions: Floats, rows: Rows, memory: Rows) -> Floats:
-        """Velocity of the plate (x, y) in m/s, and of the base, which rests."""
-        memory["action"] = actions
-        length = rows["length"]
-        speed, distance = self.values(actions)[:, :2].T
-        share = self.answered()
-        memory["speed"] += np.clip(share * (speed - memory["speed"]), -SPEED_STEP, SPEED_STEP)
-        way = share * (distance * length - rows["plate_distance"])
-        way = np.clip(way, -DISTANCE_STEP * length, DISTANCE_STEP * length)
-        return np.stack([memory["speed"], way * self.control_rate, np.zeros(len(rows))], 1)
+    def command(self, row: Any, memory: Any, action: Any, drive: Any) -> None:
+        change = self.answered * (self.meaning(action, 0) - memory.plate_speed)
+        memory.plate_speed += min(max(change, -SPEED_STEP), SPEED_STEP)
+        super().command(row, memory, action, drive)
+        largest = DISTANCE_STEP * row.length
+        way = self.answered * (self.meaning(action, 1) * row.length - row.plate_distance)
+        drive[1] = min(max(way, -largest), largest) * self.control_rate
 
-    def sense(self, rows, memory):
-        return super().sense(rows, memory) | {"plate_offset": rows["plate_distance"] / rows["length"] - CENTRE}
-
-
-def level(power: Floats) -> Floats:
-    """Power of the moment, (N m)^2, as log10 of (nN m)^2, at least -6."""
-    return np.log10(np.maximum(power, 1e-24)) + 18.0
+    def sense(self, row, memory, observation):
+        super().sense(row, memory, observation)
+        observation.plate_offset[0] = row.plate_distance / row.length - CENTRE
 
 
 class Texture(PlateTask):
@@ -264,6 +250,7 @@ class Texture(PlateTask):
     }
     remembers = {"answer": "f8", "committing": "f8"}
     reported = [*PlateTask.reported, "answer", "memory_length"]
+    informs = {"is_success": "?", "committed": "?"}
     finest_um, coarsest_um = (1e6 * length for length in LENGTHS)
     near = 1.3
     """Factor of L within which an answer is right."""
@@ -288,10 +275,10 @@ class Texture(PlateTask):
         place = episodes.draw(lambda rng: rng.uniform(0.0, self.animal.relief.period))
         return {"plate_position": place, **{name: episodes.hidden(name) for name in self.hidden}}
 
-    def command(self, actions, rows, memory):
-        memory["answer"] = LENGTHS[0] * (LENGTHS[1] / LENGTHS[0]) ** (0.5 * (actions[:, 2] + 1.0))
-        memory["committing"] = np.where(actions[:, 3] > 0.0, memory["committing"] + 1.0 / self.control_rate, 0.0)
-        return super().command(actions, rows, memory)
+    def command(self, row, memory, action, drive):
+        memory.answer = LENGTHS[0] * (LENGTHS[1] / LENGTHS[0]) ** (0.5 * (action[2] + 1.0))
+        memory.committing = memory.committing + 1.0 / self.control_rate if action[3] > 0.0 else 0.0
+        super().command(row, memory, action, drive)
 
     def action_from_values(self, values):
         actions = super().action_from_values(values)
@@ -299,27 +286,26 @@ class Texture(PlateTask):
         actions[:, 2] = clipped(shares)  # evenly in the logarithm
         return actions
 
-    def _right(self, rows: Rows, memory: Rows) -> NDArray[np.bool_]:
-        """Whether the answer, committed or not, is right."""
-        return np.abs(np.log(memory["answer"] / rows["memory_length"])) <= np.log(self.near)
+    def right(self, row: Any, memory: Any) -> Any:
+        """Tell whether the answer, committed or not, is right."""
+        return abs(math.log(memory.answer / row.memory_length)) <= math.log(self.near)
 
-    def _committed(self, memory: Rows) -> NDArray[np.bool_]:
-        return memory["committing"] > self.hold - 0.5 / self.control_rate
+    def committed(self, memory: Any) -> Any:
+        """Tell whether the answer is final."""
+        return memory.committing > self.hold - 0.5 / self.control_rate
 
-    def worth(self, rows: Rows, memory: Rows) -> Floats:
-        solved = self._committed(memory) & self._right(rows, memory) & (rows["status"] == 0.0)
-        return np.where(solved, 1.0 - rows["time"] / self.patience, 0.0)
+    def worth(self, row, memory):
+        solved = self.committed(memory) and self.right(row, memory) and row.status == 0.0
+        return 1.0 - row.time / self.patience if solved else 0.0
 
-    def ending(self, rows, memory):
-        verdict = np.where(self._right(rows, memory), RIGHT, WRONG)
-        return np.where(self._committed(memory), verdict, 0.0)
+    def ending(self, row, memory):
+        verdict = RIGHT if self.right(row, memory) else WRONG
+        return verdict if self.committed(memory) else 0.0
 
-    def info(self, rows, memory):
-        committed = self._committed(memory)
-        return super().info(rows, memory) | {
-            "is_success": committed & self._right(rows, memory),
-            "committed": committed,
-        }
+    def info(self, row, memory, info):
+        super().info(row, memory, info)
+        info.committed = self.committed(memory)
+        info.is_success = info.committed and self.right(row, memory)
 
 
 class Sweep(RodTask):
@@ -355,8 +341,9 @@ class Sweep(RodTask):
     window = (0.983, 0.987)
     """Distances of the plate that count as held, lengths."""
     margin = 0.002
-    remembers = dict.fromkeys(("amplitude", "frequency", "asked", "own", "held"), "f8")
+    remembers = dict.fromkeys(("amplitude", "frequency", "asked_way", "own_way", "periods_held"), "f8")
     reported = [*RodTask.reported, "contact"]
+    informs = {"held": "f8"}
     lag_ms = 1e3 * LAG
     largest_change = 3e-3
     """Largest change of the distance in a period, lengths; the swing needs 1.3e-3 at its fastest."""
@@ -379,36 +366,32 @@ class Sweep(RodTask):
         memory["frequency"] = episodes.hidden("frequency")
         return {}
 
-    def command(self, actions, rows, memory):
-        memory["action"] = actions
-        time = rows["time"]
-        swing = self._swing(time + 1.0 / self.control_rate, memory) - self._swing(time, memory)
-        memory["asked"] += self.largest_change * actions[:, 0]
-        own = (memory["asked"] - memory["own"]) * self.answered()
-        memory["own"] += own
-        way = (swing + own) * rows["length"] * self.control_rate
-        return np.stack([memory["speed"], way, np.zeros(len(rows))], 1)
+    def command(self, row, memory, action, drive):
+        super().command(row, memory, action, drive)
+        swing = self.swing(row.time + 1.0 / self.control_rate, memory) - self.swing(row.time, memory)
+        memory.asked_way += self.largest_change * action[0]
+        own = (memory.asked_way - memory.own_way) * self.answered
+        memory.own_way += own
+        drive[1] = (swing + own) * row.length * self.control_rate
 
-    def _swing(self, time: Floats, memory: Rows) -> Floats:
-        """Distance of the plate (B,) by which it has swung, lengths."""
-        return memory["amplitude"] * np.minimum(10.0 * time, 1.0) * np.sin(2.0 * np.pi * memory["frequency"] * time)
+    def swing(self, time: Any, memory: Any) -> Any:
+        """Distance by which the plate has swung at a ``time`` (s), lengths."""
+        return memory.amplitude * min(10.0 * time, 1.0) * math.sin(2.0 * math.pi * memory.frequency * time)
 
-    def action_from_values(self, values: Floats) -> NDArray[np.float32]:
+    def action_from_values(self, values):
         return clipped(np.asarray(values) / self.largest_change)
 
-    def sense(self, rows, memory):
-        return super().sense(rows, memory) | {"own_way": memory["own"]}
+    def inside(self, row: Any, margin: float) -> Any:
+        """Tell how far the plate is within the window, from 1 to 0; 0.1 at a ``margin`` (lengths) outside."""
+        return tolerance(row.plate_distance / row.length, self.window[0], self.window[1], margin)
 
-    def _inside(self, rows: Rows, margin: float) -> Floats:
-        return tolerances(rows["plate_distance"] / rows["length"], *self.window, margin)
+    def worth(self, row, memory):
+        memory.periods_held += self.inside(row, 0.0) * row.contact
+        return self.inside(row, self.margin) * row.contact - self.effort_price * memory.action[0] ** 2
 
-    def worth(self, rows: Rows, memory: Rows) -> Floats:
-        memory["held"] += self._inside(rows, 0.0) * rows["contact"]
-        return self._inside(rows, self.margin) * rows["contact"] - self.effort_price * memory["action"][:, 0] ** 2
-
-    def info(self, rows, memory):
-        share = memory["held"] / (self.duration * self.control_rate)
-        return super().info(rows, memory) | {"held": share}
+    def info(self, row, memory, info):
+        super().info(row, memory, info)
+        info.held = memory.periods_held / (self.duration * self.control_rate)
 
 
 class Regulate(PlateTask):
@@ -429,9 +412,10 @@ class Regulate(PlateTask):
     options = {**RodTask.options, "goal": Option(-3.0, 3.0, "log10 (nN m)^2", "level to be held all the time")}
     hidden = {"memory_length": Hidden(10e-6, 50e-6, logarithmic=True)}
     observes = {"goal": Field(1, "log10 (nN m)^2", 1.0, "level to be held about 200 Hz")}
-    remembers = {"goal": "f8", "later": "3f8", "held": "f8"}
-    """Level to be held, those that follow, and the time for which one was."""
+    remembers = {"goal": "f8", "later": "3f8", "periods_held": "f8"}
+    """Level to be held, those that follow, and the number of periods in which one was."""
     reported = [*PlateTask.reported, "goal"]
+    informs = {"error": "f8", "held": "f8"}
     band = BANDS.index(200.0)
     goals = (0.5, 2.0)
     """Range from which the goals are drawn."""
@@ -449,22 +433,22 @@ class Regulate(PlateTask):
         episodes.memory["later"] = np.broadcast_to(later, (3, len(episodes))).T
         return {"memory_length": episodes.hidden("memory_length")}
 
-    def command(self, actions, rows, memory):
-        step, periods = np.rint(rows["time"] * self.control_rate), self.span * self.control_rate
-        coming = np.clip(step // periods - 1, 0, 2).astype(np.int64)
-        memory["goal"] = np.where(step >= periods, memory["later"][np.arange(len(rows)), coming], memory["goal"])
-        return super().command(actions, rows, memory)
+    def command(self, row, memory, action, drive):
+        step, periods = np.rint(row.time * self.control_rate), self.span * self.control_rate
+        if step >= periods:
+            memory.goal = memory.later[min(int(step // periods) - 1, 2)]
+        super().command(row, memory, action, drive)
 
-    def _error(self, rows: Rows, memory: Rows) -> Floats:
-        return level(rows["band_power"][:, self.band]) - memory["goal"]
+    def error(self, row: Any, memory: Any) -> Any:
+        """Level less the goal, log10 (nN m)^2."""
+        return level(row.band_power[self.band]) - memory.goal
 
-    def worth(self, rows: Rows, memory: Rows) -> Floats:
-        error = self._error(rows, memory)
-        memory["held"] += tolerances(error, -self.near, self.near, 0.0)
-        return tolerances(error, -self.near, self.near, self.margin)
+    def worth(self, row, memory):
+        error = self.error(row, memory)
+        memory.periods_held += tolerance(error, -self.near, self.near, 0.0)
+        return tolerance(error, -self.near, self.near, self.margin)
 
-    def info(self, rows, memory):
-        return super().info(rows, memory) | {
-            "error": self._error(rows, memory),
-            "held": memory["held"] / (self.duration * self.control_rate),
-        }
+    def info(self, row, memory, info):
+        super().info(row, memory, info)
+        info.error = self.error(row, memory)
+        info.held = memory.periods_held / (self.duration * self.control_rate)
