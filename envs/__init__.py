@@ -1,4 +1,4 @@
-"""The environments: the catalogue of ids, and the models without reinforcement learning.
+"""Environments and models: the catalogue of ids, and simulation without reinforcement learning.
 
 To add a task, write its class in ``<animal>/tasks.py`` and add a line to ``CATALOGUE``.
 """
@@ -7,8 +7,8 @@ from __future__ import annotations
 
 if __name__ != "gymnosoma.envs":
     raise ImportError(
-        f"this package was imported as {__name__!r}: import it as 'gymnosoma.envs' (pip install -e .). Under two names "
-        "the compiled kernels would be mixed up in numba's cache."
+        f"this package was imported as {__name__!r}: import it as 'gymnosoma.envs' (pip install -e .). numba's cache "
+        "would mix up kernels of a package with two names."
     )
 
 from collections.abc import Mapping
@@ -56,7 +56,7 @@ _PLACES = {
     "core.model.run": ("simulate",),
     "core.model.trajectory": ("Trajectory",),
 }
-"""Names that are imported when they are asked for: an environment needs few of them."""
+"""Names imported on first use, because an environment needs few of them."""
 
 
 def __getattr__(name: str) -> Any:
@@ -67,17 +67,17 @@ def __getattr__(name: str) -> Any:
 
 
 class CatalogueEntry(NamedTuple):
-    """An environment that comes with the package.
+    """Environment that is part of the package.
 
     Args:
-        name: The id without ``gymnosoma/``.
-        task: Module below ``gymnosoma.envs`` and class of its task.
-        reward_threshold (float or None): Return that counts as solved: between those of the best constant parameters
-            and of the best that is known, as the benchmark found them; None where nothing that is known is better than
-            these parameters.
-        arguments: Of the environment.
-        ranked: Whether it counts where policies are compared over all ids: it was measured to pass the gates
-            (``docs/gates.csv``).
+        name: Id without ``gymnosoma/``.
+        task: Module in ``gymnosoma.envs`` and class of the task.
+        max_episode_steps: Time limit.
+        reward_threshold (float or None): Return at which the task counts as solved, between the benchmark's returns of
+            the best constant parameters and of the best known policy; None if no known policy beats constant
+            parameters.
+        arguments: Arguments of the environment.
+        ranked: Whether the id passes the gates (``docs/gates.csv``) and counts in comparisons over all ids.
     """
 
     name: str
@@ -125,14 +125,16 @@ ANIMALS |= {
 def register(
     env_id: str, task: str, max_episode_steps: int, reward_threshold: float | None = None, **arguments: Any
 ) -> None:
-    """Register an environment for a task of your own.
+    """Register an environment for your own task.
 
     Args:
-        env_id: Such as ``"gymnosoma/MyTask-v0"``; ids that begin so can be trained and measured like all others.
-        task: Module and class, as in ``"my_package.tasks:MyTask"``. Its reference controllers are those that the table
-            ``REFERENCES`` of ``my_package.controllers`` has for the class, if there is one.
-        reward_threshold: Return that counts as solved.
-        **arguments: Of the environment.
+        env_id: Id such as ``"gymnosoma/MyTask-v0"``. Ids that start with ``gymnosoma/`` can be trained and evaluated
+            like those of the package.
+        task: Module and class, such as ``"my_package.tasks:MyTask"``. The task's reference controllers are the entry
+            for the class in the table ``REFERENCES`` of ``my_package.controllers``, if there is one.
+        max_episode_steps: Time limit.
+        reward_threshold: Return at which the task counts as solved.
+        **arguments: Arguments of the environment.
     """
     gymnasium.register(
         env_id,
@@ -145,13 +147,14 @@ def register(
 
 
 def register_model(env_id: str, model: str | Path | Mapping[str, Any], steps: int = 200, **arguments: Any) -> None:
-    """Register an environment for a musculoskeletal model of your own.
+    """Register an environment for your own musculoskeletal model.
 
     Args:
-        env_id: Such as ``"gymnosoma/MyArm-v0"``; ids that begin so can be trained and measured like all others.
+        env_id: Id such as ``"gymnosoma/MyArm-v0"``. Ids that start with ``gymnosoma/`` can be trained and evaluated
+            like those of the package.
         model (path of a TOML file, or mapping): See `gymnosoma.envs.neuromechanic.load`.
         steps: Time limit.
-        **arguments: Of the task `gymnosoma.envs.neuromechanic.tasks.Pose`, such as ``joint=`` and ``goal=``.
+        **arguments: Arguments of the task `gymnosoma.envs.neuromechanic.tasks.Pose`, such as ``joint`` and ``goal``.
     """
     register(env_id, "gymnosoma.envs.neuromechanic.tasks:Pose", steps, model=model, **arguments)
 

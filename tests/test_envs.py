@@ -69,7 +69,7 @@ def test_documents_itself(env_id):
         assert option.meaning and option.unit and option.low < option.high
     for reason in [*(ending.reason for ending in task.endings.values()), *task.animal.failures.values()]:
         assert reason in text
-    assert f"Truncated after {gymnasium.spec(env_id).max_episode_steps} steps" in text
+    assert f"Episodes are truncated after {gymnasium.spec(env_id).max_episode_steps} steps" in text
     assert not re.search(r"\{[a-z_]+(:[^}\"]*)?\}", text.replace("{mode}", "")), "a placeholder was left"
     assert task.arguments.keys() == task_arguments(type(task)).keys()
 

@@ -1,8 +1,8 @@
-"""The documentation of an environment: prose from its task's docstring, all else from its data.
+"""Documentation of environments, made from the task's docstring and its data.
 
-Tables of actions, observations, arguments, options and endings are made from what the task is made of, so that
-they cannot say anything else. Description, rewards, starting state and version history are written by hand, under
-these headings in the docstring of the task's class.
+Tables of actions, observations, arguments, options and endings are generated from the task's data. The description, the
+rewards, the starting state and the version history are written by hand in the docstring of the task's class, under
+these headings.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from .spec import LIMIT, ActionField, Ending
 from .task import Task, task_arguments
 
 HEADINGS = ("Description", "Rewards", "Starting State", "Version History")
-"""Headings of what the docstring of a task's class holds."""
+"""Headings in the docstring of a task's class."""
 
 FIGURES = "benchmark.json"
-"""Asset with the scores of policies on each id, which ``tools.publish`` writes."""
+"""Asset with the scores of policies on each id, written by ``tools.publish``."""
 
 NORMALISERS = "normalisers.toml"
-"""Asset with what normalised scores call 0 and 1."""
+"""Asset with the scores that are 0 and 1 on the normalised scale."""
 
 
 def describe(
@@ -40,20 +40,21 @@ def describe(
     max_episode_steps: int | None = None,
     reward_threshold: float | None = None,
 ) -> str:
-    """Document a task as an environment, with Gymnasium's headings, in Markdown.
+    """Write the documentation of an environment in Markdown, under Gymnasium's headings.
 
     Args:
-        history: Observations that are stacked.
-        env_id: For its reference figures.
-        max_episode_steps, reward_threshold: Of the id.
+        task: Task of the environment.
+        history: Number of stacked observations.
+        env_id: Id for which reference scores are listed.
+        max_episode_steps, reward_threshold: Time limit and threshold of the id.
 
     Raises:
         ValueError: If the docstring lacks one of the headings.
     """
     texts = sections(task)
-    seconds = "" if max_episode_steps is None else f", {max_episode_steps / task.control_rate:g} s"
+    seconds = "" if max_episode_steps is None else f", for at most {max_episode_steps / task.control_rate:g} s"
     parts = {
-        "Description": f"{texts['Description']}\n\n{task.control_rate:g} actions a second{seconds}.",
+        "Description": f"{texts['Description']}\n\nThe agent acts {task.control_rate:g} times per second{seconds}.",
         "Action Space": _actions(task),
         "Observation Space": _observations(task, history),
         "Rewards": _rewards(task, texts["Rewards"], env_id, reward_threshold),
@@ -66,17 +67,17 @@ def describe(
 
 
 def summary(kind: type[Task]) -> str:
-    """First line of a task's docstring."""
+    """Return the first line of a task's docstring."""
     return (inspect.getdoc(kind) or "").partition("\n")[0]
 
 
 def sections(task: Task) -> dict[str, str]:
-    """Read the sections of the docstrings of a task's class and its bases by heading; a class's own text wins.
+    """Return the sections of a task's docstring by heading; a class overrides the sections of its bases.
 
-    ``{name}`` and ``{name:format}`` stand for attributes of the task.
+    ``{name}`` and ``{name:format}`` are replaced by attributes of the task.
 
     Raises:
-        ValueError: If one of `HEADINGS` is missing, or there is another.
+        ValueError: If one of `HEADINGS` is missing, or there is another heading.
     """
     texts: dict[str, str] = {}
     for base in reversed(type(task).__mro__):
@@ -99,14 +100,14 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _places(sizes: Iterable[int]) -> list[str]:
-    """Entries that fields of these sizes take, as in ``0 .. 23``."""
+    """Return the indices of fields with these sizes, such as ``0 .. 23``."""
     ends = np.cumsum(list(sizes)).tolist()
     starts = [0, *ends[:-1]]
     return [f"{a}" if b == a + 1 else f"{a} .. {b - 1}" for a, b in zip(starts, ends, strict=True)]
 
 
 def _meaning(field: ActionField) -> str:
-    return f'{field.meaning}; the truth is ``info["{field.truth}"]``' if field.truth else field.meaning
+    return f'{field.meaning}; the correct value is ``info["{field.truth}"]``' if field.truth else field.meaning
 
 
 def _actions(task: Task) -> str:
@@ -121,7 +122,7 @@ def _actions(task: Task) -> str:
         ]
         texts.append(
             f'``actions="{mode}"``{default}: ``Box(-1, 1, ({size},))``\n\n'
-            + _table(("entries", "name", "meaning", "unit", "-1 is", "1 is"), rows)
+            + _table(("entries", "name", "meaning", "unit", "value at -1", "value at 1"), rows)
         )
     return "\n\n".join(texts)
 
@@ -141,7 +142,7 @@ def _observations(task: Task, history: int) -> str:
             _places(f.size for f in layout.fields.values()), layout.fields.items(), strict=True
         )
     ]
-    stacked = f"; {history} observations are stacked (``history={history}``), oldest first" if history > 1 else ""
+    stacked = f", {history} stacked observations (``history={history}``), oldest first" if history > 1 else ""
     mode = f' with ``actions="{task.actions}"``' if len(task.action_modes) > 1 else ""
     return f"``Box({-LIMIT:g}, {LIMIT:g}, ({shape},))``{mode}{stacked}\n\n" + _table(
         ("entries", "name", "meaning", "unit", "divided by"), rows
@@ -154,35 +155,36 @@ def _rewards(task: Task, description: str, env_id: str | None, threshold: float 
     if score.name == "return":
         text = "The score is the return."
     else:
-        failed = f"{score.factor * score.failed:g} for an episode that failed"
-        text = f'The score is ``info["{score.name}"]``{unit} at the end, {failed}.'
+        failed = f"A failed episode scores {score.factor * score.failed:g}"
+        text = f'The score is ``info["{score.name}"]``{unit} at the end of the episode. {failed}.'
     scale = normaliser(env_id or "")
     if scale is not None:
-        text += f" Normalised scores call {scale['floor']:g} 0 and {scale['best']:g} 1 ({scale['why']})."
+        text += f" On the normalised scale, {scale['floor']:g} is 0 and {scale['best']:g} is 1 ({scale['why']})."
     if threshold is not None:
-        text += f" A return of {threshold:g} counts as solved."
+        text += f" The task counts as solved at a return of {threshold:g}."
     table = _figures(env_id)
     return f"{description}\n\n{text}" + (f"\n\n{table}" if table else "")
 
 
 @cache
 def figures() -> Mapping[str, Any]:
-    """Reference figures of the ids, as the benchmark wrote them; empty where there are none."""
+    """Return the benchmark's scores by id; empty if there are none."""
     file = resources.files("gymnosoma.assets").joinpath(FIGURES)
     return json.loads(file.read_text("utf-8"))["results"] if file.is_file() else {}
 
 
 @cache
 def normalisers() -> Mapping[str, Mapping[str, Any]]:
-    """What normalised scores call 0 (``floor``) and 1 (``best``, a ``bound`` or not, and ``why``), by name of the id.
+    """Return the scores that are 0 and 1 on the normalised scale, by name of the id.
 
-    Both are in the unit of the score, and frozen for each id and version.
+    An entry has ``floor`` (the score that is 0), ``best`` (the score that is 1), ``bound`` (whether ``best`` is an
+    upper bound) and ``why``. Both scores are in the unit of the score and do not change within a version of the id.
     """
     return tomllib.loads(resources.files("gymnosoma.assets").joinpath(NORMALISERS).read_text("utf-8"))
 
 
 def normaliser(env_id: str) -> Mapping[str, Any] | None:
-    """Those of an id; None where it has none: its scores are not normalised."""
+    """Return the entry of an id in `normalisers`, or None if its scores are not normalised."""
     return normalisers().get(env_id.removeprefix("gymnosoma/"))
 
 
@@ -192,7 +194,7 @@ def _figures(env_id: str | None) -> str:
         return ""
     rows = [
         (
-            name if entry["trainings"] < 2 else f"{name}, {entry['trainings']} trainings",
+            name if entry["trainings"] < 2 else f"{name}, {entry['trainings']} training runs",
             f"{entry['mean']:.3g}",
             "{:.3g} .. {:.3g}".format(*entry["interval"]),
             "" if entry["failed"] is None else f"{entry['failed']:.0%}",
@@ -209,9 +211,9 @@ def _endings(task: Task, limit: int | None) -> str:
     success = of(task.endings.values(), True)
     failure = [*of(task.endings.values(), False), *task.animal.failures.values()]
     lines = [f"Success: {'; '.join(success)}."] if success else []
-    lines.append(f'Failure (``info["failure"]`` tells which): {"; ".join(failure)}.')
+    lines.append(f'Failure (``info["failure"]`` is the reason): {"; ".join(failure)}.')
     if limit is not None:
-        lines.append(f"Truncated after {limit} steps.")
+        lines.append(f"Episodes are truncated after {limit} steps.")
     return "\n\n".join(lines)
 
 
@@ -227,12 +229,12 @@ def _arguments(task: Task) -> str:
     ]
     return (
         _table(("argument", "meaning", "default"), rows)
-        + "\n\n``history``, ``randomize``, ``split``, ``render_mode`` and size as for all environments, and "
-        + f"{', '.join(f'``{name}``' for name in IMPERFECT)} for imperfect senses and late hands; ``signals`` "
-        + f"adds any of {', '.join(task.animal.signals)} to the info.\n\n"
-        + "Options of the reset; ``randomize`` draws one number for all entries, or with ``each=True`` one for each; "
-        + "``keep`` lets them stay for the episodes that follow; ``events`` change the first "
-        + f"{len(task.animal.parameters)} in the course of an episode:\n\n"
+        + "\n\nAll environments accept ``history``, ``randomize``, ``split``, ``render_mode``, ``width``, ``height``, "
+        + f"{', '.join(f'``{name}``' for name in IMPERFECT)}. ``signals`` "
+        + f"adds any of these signals to the info: {', '.join(task.animal.signals)}.\n\n"
+        + "``reset(options=...)`` sets these options. ``randomize`` draws one number for all entries of an option, or "
+        + "one for each with ``each=True``. ``keep`` applies them to the following episodes, too. ``events`` can "
+        + f"change the first {len(task.animal.parameters)} during an episode.\n\n"
         + _table(("option", "meaning", "range", "unit"), options)
         + _hidden(task)
     )
@@ -240,14 +242,14 @@ def _arguments(task: Task) -> str:
 
 def _hidden(task: Task) -> str:
     ranges = [
-        f"``{name}`` {one.low:g} .. {one.high:g}{' (evenly in its logarithm)' if one.logarithmic else ''}"
+        f"``{name}`` {one.low:g} .. {one.high:g}{' (log-uniform)' if one.logarithmic else ''}"
         for name, one in task.hidden.items()
     ]
     if not ranges:
         return ""
     return (
-        f"\n\nDrawn for every episode, and not shown: {', '.join(ranges)}; ``split`` holds back the outer tenths of "
-        "these, and two within."
+        f"\n\nHidden options are drawn for every episode and not observed: {', '.join(ranges)}. ``split`` holds out "
+        "the outer tenths of these ranges and two inside."
     )
 
 

@@ -1,4 +1,4 @@
-"""The environment of one animal, and what it shares with the one of many."""
+"""Gymnasium environment of one animal, and the interface it shares with the vector environment."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class _TaskDocumentation:
-    """``__doc__`` of the class as written; of an environment, the documentation of its task."""
+    """``__doc__`` of an environment class; on an environment, the documentation of its task."""
 
     def __init__(self, text: str | None) -> None:
         self._text = text
@@ -34,7 +34,7 @@ class _TaskDocumentation:
         from .documentation import describe
 
         task, history = env.batch.task, env.batch.frames.shape[1]
-        # The specification of the innermost environment lacks what wrappers do.
+        # The registered spec has the time limit, which the spec of the innermost environment lacks.
         spec = None if env.spec is None else gymnasium.registry.get(env.spec.id)
         if spec is None:
             return describe(task, history)
@@ -42,13 +42,16 @@ class _TaskDocumentation:
 
 
 def render_modes() -> list[str]:
-    """Render modes that work here: a window needs a display, and Gymnasium's ``check_env`` opens one of each."""
+    """Return the render modes available here: a window needs a display.
+
+    Gymnasium's ``check_env`` makes an environment with each of them.
+    """
     windowless = sys.platform == "linux" and not DISPLAYS & os.environ.keys()
     return [mode for mode in RENDER_MODES if not (windowless and mode == "human")]
 
 
 class Shared:
-    """What both environments offer beside Gymnasium's interface."""
+    """Methods and properties that both environments add to Gymnasium's interface."""
 
     batch: Batch
 
@@ -59,32 +62,38 @@ class Shared:
 
     @property
     def task(self) -> Task:
-        """The task, and with it the animal."""
+        """Task of the environment; ``task.animal`` is the animal."""
         return self.batch.task
 
     @property
     def view(self) -> View | None:
-        """View that draws the animals and holds their trails; None without a ``render_mode``."""
+        """View that draws the animals and keeps their recent states; None without a ``render_mode``."""
         return self.batch.view
 
     def set_parameters(self, **values: ArrayLike) -> None:
-        """Set physical parameters now, in the middle of the episode, one value or one per row.
+        """Set physical parameters in the middle of an episode.
+
+        Args:
+            **values: Value in SI by name of the parameter, for all rows or one per row.
 
         Raises:
-            ValueError: For an unknown name, or a value that is not possible.
+            ValueError: If a name is unknown or a value is out of range.
         """
         self.batch.set_parameters(values)
 
     def set_randomize(self, randomize: Mapping[str, Any] | None) -> None:
-        """Draw parameters and options otherwise from the next episodes on; ``randomize`` is as of the constructor.
+        """Replace the distributions of parameters and options, starting with the next episodes.
+
+        Args:
+            randomize: As in the constructor; None draws no values.
 
         Raises:
-            ValueError: For what cannot be drawn.
+            ValueError: If a name is unknown or a distribution is invalid.
         """
         self.batch.options.set_randomize(randomize)
 
     def _spaces(self) -> tuple[Any, Box]:
-        """Make the observation and action space of one row."""
+        """Return the observation space and the action space of one row."""
         history, *shape = self.batch.frames.shape[1:]
         shape[-1] *= history
         observations: Any = Box(-LIMIT, LIMIT, tuple(shape), np.float32)
@@ -99,9 +108,20 @@ class Shared:
         return observations, Box(-1.0, 1.0, (self.task.action_size,), np.float32)
 
     def compute_reward(self, achieved_goal: Any, desired_goal: Any, info: Any = None) -> Any:
-        """Rewards for goals (..., 2) as they are observed, with ``goal=True``; ``info`` is not read."""
+        """Compute the rewards of goals, for environments made with ``goal=True``.
+
+        Args:
+            achieved_goal, desired_goal ((..., 2)): Goals as observed.
+            info: Ignored.
+
+        Returns:
+            float or array (...): The rewards.
+
+        Raises:
+            ValueError: Without ``goal=True``.
+        """
         if not self._goals:
-            raise ValueError("compute_reward needs goal=True, which WormReach and LampreyWaypoints have")
+            raise ValueError("compute_reward needs goal=True, an argument of WormReach and LampreyWaypoints")
         rewards = self.task.compute_reward(achieved_goal, desired_goal)  # type: ignore[attr-defined]
         return rewards if rewards.ndim else float(rewards)
 
@@ -109,7 +129,7 @@ class Shared:
     """Whether observations are mappings with goals."""
 
     def _formed(self, observations: NDArray[Any]) -> Any:
-        """Bring observations (B, ...) into the form of the space: with ``goal=True`` a mapping."""
+        """Return observations (B, ...) in the form of the space, a mapping with ``goal=True``."""
         if not self._goals:
             return observations
         frames = observations.reshape(len(observations), self.batch.frames.shape[1], -1)
@@ -121,14 +141,14 @@ class Shared:
         }
 
     def _show(self) -> None:
-        """Bring the window up to date, if there is one."""
+        """Update the window, if there is one."""
         if self.view is not None:
             self.view.show()
 
     def _pictures(self) -> tuple[NDArray[np.uint8], ...] | None:
-        """Frames (height, width, 3) of all rows; None if a window shows the first, or nothing is drawn."""
+        """Return frames (height, width, 3) of all rows, or None in a window or without a render mode."""
         if self.view is None:
-            gymnasium.logger.warn("render() draws nothing: render_mode is None, and can be 'rgb_array' or 'human'")
+            gymnasium.logger.warn("render() needs a render_mode: pass render_mode='rgb_array' or 'human', got None")
             return None
         if not self.batch.rngs:
             raise ResetNeeded("no episode has begun: call reset() before render()")
@@ -140,45 +160,47 @@ class Shared:
 
 
 class BodyEnv(Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
-    """One animal with one task as a Gymnasium environment.
+    """Gymnasium environment of one animal with one task.
 
     Args:
-        task: Set at registration: module and class of the task.
-        render_mode ({None, "rgb_array", "human"})
-        history: Observations stacked into one, oldest first, for tasks whose state is hidden.
-        randomize: Name of a physical parameter or task option to what it is drawn from anew for every episode, by the
-            environment's own generator: (low, high), a `gymnosoma.envs.LogUniform`, `Normal`, `Choice` or `Uniform`, or
-            a function of a generator.
-        split ({None, "train", "within", "test", "robust"}): Tasks that hide options draw them for every episode: from
-            all of their ranges, without what is held out, or from that alone, in between or beyond; "robust": from all,
-            for another body.
-        threads: As of `BodyVectorEnv`, so that the same arguments make both; one animal moves in one.
-        width, height: Of a rendered frame, in pixels.
-        signals (sequence of str): Signals of the animal to be added to the info, such as ``("joint_rate",)``.
-        observation ({"fields", "modes", "pixels"}): What is observed: numbers, joint by joint; numbers that do not
-            depend on how many joints a body has; or a small picture (pixels, pixels, 3) of body, goal and medium, in
-            which what the task hides is not drawn; more of them are stacked in the last axis.
-        pixels: Width and height of that picture, 32 to 256.
-        modes: With ``"modes"``, cosines along the body, whose amplitudes are observed instead of the joints' values.
-        sensor_noise, sensor_dropout, sensor_step: Field of the observation to the standard deviation of its noise, to
-            the probability with which a number of it reads 0, and to the step to whose multiples it is rounded; the
-            first and the last in the field's unit.
-        observation_delay, action_delay: Control periods by which observations are late, and actions.
-        **arguments: Of the task, such as ``actions=``, ``scheme=``, ``dt=``, ``control_rate=``, and ``params=``: the
-            animal's parameters, as an object of its own or as a mapping of what is to be changed.
+        task: Module and class of the task; set at registration.
+        render_mode ({None, "rgb_array", "human"}): With ``"rgb_array"``, ``render`` returns frames; with ``"human"``, a
+            window shows the animal.
+        history: Number of observations stacked into one, oldest first, for tasks with hidden state.
+        randomize: Physical parameters and task options that are drawn for every episode: name to distribution. A
+            distribution is a pair (low, high), a `gymnosoma.envs.Uniform`, `LogUniform`, `Normal` or `Choice`, or a
+            function of a random generator.
+        split ({None, "train", "within", "test", "robust"}): Part of the ranges from which a task draws its hidden
+            options. None: the whole range. ``"train"``: the range without the held-out parts. ``"within"``: held-out
+            parts inside the range. ``"test"``: held-out parts at its ends. ``"robust"``: the whole range, with a body
+            whose parameters vary.
+        threads: Accepted for compatibility with `BodyVectorEnv`; one animal uses one thread.
+        width, height: Size of a rendered frame in pixels, 64 to 4096.
+        signals (sequence of str): Signals of the animal to add to the info, such as ``("joint_rate",)``.
+        observation ({"fields", "modes", "pixels"}): Form of the observation. ``"fields"``: numbers, joint by joint.
+            ``"modes"``: numbers that do not depend on the number of joints. ``"pixels"``: a picture (pixels, pixels, 3)
+            of body, goal and medium without hidden options; with ``history``, pictures are stacked along the last axis.
+        pixels: Width and height of the observed picture, 32 to 256 pixels.
+        modes: Number of cosines along the body whose amplitudes are observed with ``"modes"``.
+        sensor_noise: Field of the observation to the standard deviation of its noise, in the field's unit.
+        sensor_dropout: Field to the probability that one of its numbers reads 0.
+        sensor_step: Field to its resolution: values are rounded to multiples of it, in the field's unit.
+        observation_delay, action_delay: Delays of observations and of actions, in control periods.
+        **arguments: Arguments of the task, such as ``actions``, ``scheme``, ``dt``, ``control_rate`` and ``params``.
+            ``params`` is an object with the animal's parameters, or a mapping of the parameters to change.
 
     Raises:
-        TypeError: For an unknown argument, in Python's own words.
-        ValueError: For an impossible one, naming it.
+        TypeError: If an argument is unknown.
+        ValueError: If the value of an argument is invalid; the message names the argument.
 
     Examples:
-        A worm with weak muscles and its joint rates in the info; a lamprey on a cord of another structure; a standing
-        figure with a heavy torso; a path of one's own:
+        A worm with weak muscles and its joint rates in the info; a lamprey with a changed spinal cord; a standing
+        figure with a heavy torso; and a worm that follows a given kymogram:
 
         >>> import gymnasium, numpy
         >>> import gymnosoma.envs
         >>> weak = gymnasium.make("gymnosoma/WormSwim-v0", params={"stiffness": 1e-10}, signals=["joint_rate"])
-        >>> seen, info = weak.reset(seed=0)
+        >>> observation, info = weak.reset(seed=0)
         >>> info["joint_rate"].shape
         (24,)
         >>> cord = {"ends": "clamp", "head_segments": 20}
@@ -212,16 +234,20 @@ class BodyEnv(Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         """Start an episode.
 
         Args:
-            options: Values of physical parameters or of the task's options, for this episode; ``events``, a list of
-                `Event` or mappings: what changes in its course; and ``keep``: True lets all of them stay for the
-                episodes that follow, until a reset keeps others.
+            seed: Seed of the random generator; None continues with the present generator.
+            options: Mapping with any of these keys. A physical parameter or task option: its value in this episode.
+                ``events``: a list of `Event` or mappings, changes during the episode. ``keep``: True applies these
+                values and events to the following episodes, too, until another reset with ``keep``.
 
         Returns:
             observation, info
+
+        Raises:
+            ValueError: If an option is unknown or its value is invalid.
         """
         values, events, keep = self.batch.options.read(options, 1)
         super().reset(seed=seed)
-        self._ended = True  # until all went well
+        self._ended = True  # stays so if the reset fails
         self.batch.rngs = [self.np_random]
         self.batch.reset(self.batch.ids, values, events, keep)
         self._ended = False
@@ -235,14 +261,15 @@ class BodyEnv(Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         )
 
     def step(self, action: ArrayLike) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
-        """Hold ``action`` for one control period; values beyond [-1, 1] are clipped.
+        """Apply ``action`` for one control period; values outside [-1, 1] are clipped.
 
         Returns:
-            observation, reward, terminated, truncated, info: ``info["failure"]`` is there when the episode failed, and
-                says why.
+            observation, reward, terminated, truncated, info: If the episode failed, ``info["failure"]`` is the reason.
+                ``truncated`` is False; Gymnasium's wrapper applies the time limit.
 
         Raises:
-            ValueError: If the action has a wrong shape or is not finite.
+            ValueError: If the action has the wrong shape or is not finite.
+            ResetNeeded: If the episode has ended, or `reset` was not called.
         """
         if self._ended:
             raise ResetNeeded("the episode has ended or not begun: call reset()")
@@ -259,7 +286,11 @@ class BodyEnv(Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         return observation, float(rewards[0]), self._ended, False, info
 
     def render(self) -> NDArray[np.uint8] | None:
-        """Draw the present: a frame (height, width, 3), or None where a window shows it."""
+        """Draw the current state.
+
+        Returns:
+            (height, width, 3) array of uint8, or None: The frame; None if a window shows it.
+        """
         frames = self._pictures()
         return None if frames is None else frames[0]
 
@@ -271,11 +302,11 @@ class BodyEnv(Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         return {name: value[0] for name, value in self.batch.info().items()}
 
     def save(self) -> Snapshot:
-        """Copy the state of the environment, generator included (not that of wrappers)."""
+        """Copy the state of the environment and its random generator, without the state of wrappers."""
         return self.batch.save() | {"ended": self._ended}
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Return to a state that ``save`` gave; the future then repeats itself exactly."""
+        """Return to a state from ``save``; the same actions then give exactly the same results."""
         self.batch.restore(snapshot)
         if self.batch.rngs:
             self._np_random = self.batch.rngs[0]

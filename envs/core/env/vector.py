@@ -1,4 +1,4 @@
-"""The vector environment: many animals with the same task."""
+"""Vector environment of many animals with the same task."""
 
 from __future__ import annotations
 
@@ -23,19 +23,20 @@ def _is_seed(value: Any) -> bool:
 
 
 class BodyVectorEnv(Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32], NDArray[Any]]):
-    """Many animals with the same task; bit for bit what as many `BodyEnv` do.
+    """Vector environment of many animals with one task; each row equals a separate `BodyEnv`, bit for bit.
 
-    Row i is seeded ``seed + i``. Results do not depend on ``num_envs`` or ``threads``.
+    Row i is seeded with ``seed + i``. Results do not depend on ``num_envs`` or ``threads``.
 
     Args:
-        task, render_mode, history, randomize, split, width, height, signals: As for `BodyEnv`, as are all further
-            arguments; the window of ``render_mode="human"`` shows the first animal.
-        max_episode_steps: Steps after which an episode is truncated.
-        autoreset_mode (AutoresetMode or str): NEXT_STEP (default): the step after an episode's end resets, ignoring the
-            action. SAME_STEP: the ending step resets; ``info`` has ``final_obs`` and ``final_info``. DISABLED: the user
-            resets with ``options={"reset_mask": mask}``.
-        threads: Threads that advance the animals. With more than one, start worker processes by spawn or forkserver:
-            numba's thread pool does not survive a fork.
+        num_envs: Number of animals.
+        task, render_mode, history, randomize, split, width, height, signals: As for `BodyEnv`, like all further
+            arguments. With ``render_mode="human"``, the window shows the first animal.
+        max_episode_steps: Number of steps after which an episode is truncated; None: no limit.
+        autoreset_mode (AutoresetMode or str): NEXT_STEP (default): the step after the end of an episode resets the row
+            and ignores its action. SAME_STEP: the step that ends an episode also resets the row; ``info`` has
+            ``final_obs`` and ``final_info``. DISABLED: the user resets rows with ``options={"reset_mask": mask}``.
+        threads: Number of threads. With more than one, start worker processes with spawn or forkserver, because numba's
+            thread pool does not survive a fork.
     """
 
     metadata = BodyEnv.metadata
@@ -79,12 +80,12 @@ class BodyVectorEnv(Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32], 
 
     @property  # type: ignore[misc]
     def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
-        """Generators of the rows."""
+        """Random generators of the rows."""
         return tuple(self.batch.rngs)
 
     @property
     def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
-        """Seeds of the rows' generators."""
+        """Seeds of the rows' generators; -1 if unknown."""
         return tuple(self._seeds)
 
     def reset(
@@ -93,16 +94,21 @@ class BodyVectorEnv(Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32], 
         seed: int | Sequence[int | None] | None = None,
         options: dict[str, Any] | None = None,
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
-        """Start episodes in all rows, or in those of ``options["reset_mask"]``.
+        """Start episodes in all rows, or in the rows of ``options["reset_mask"]``.
 
         Args:
-            seed: An int seeds row i with ``seed + i``.
-            options: Physical parameters and task options, each one value or one per row reset, and ``events``, as for
-                `BodyEnv`, whose values may be one per row reset, too; valid for this reset, or with ``"keep": True``
-                for the automatic ones, too, which otherwise draw from ``randomize`` and have no events.
+            seed: An int seeds row i with ``seed + i``; a sequence has an int or None for each row. None continues with
+                the present generators.
+            options: Physical parameters, task options and ``events`` as for `BodyEnv`, each with one value or one per
+                reset row. ``reset_mask`` is a bool array (num_envs,). With ``"keep": True``, the options also apply to
+                automatic resets; without it, those draw from ``randomize`` and have no events.
 
         Returns:
             observations, info
+
+        Raises:
+            ValueError: If the seed, the mask or an option is invalid.
+            ResetNeeded: If the first reset has a mask.
         """
         mask = None
         if isinstance(options, Mapping):
@@ -117,14 +123,14 @@ class BodyVectorEnv(Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32], 
                 f"options: reset_mask must be a bool array of shape ({self.num_envs},) with a True, got {shown(mask)}"
             )
         elif not self.batch.rngs:
-            raise ResetNeeded("no episode has begun: the first reset() takes no reset_mask")
+            raise ResetNeeded("no episode has begun: call reset() without reset_mask first")
         else:
             mask = mask.copy()  # becomes part of the info
         ids = np.flatnonzero(mask)
         values, events, keep = self.batch.options.read(options, len(ids))
         self._seed(seed, ids)
         resets = self._resets if self._over else np.zeros(self.num_envs, np.bool_)
-        self._resets, self._over = resets | mask, True  # until all went well
+        self._resets, self._over = resets | mask, True  # stay so if the reset fails
         self.batch.reset(ids, values, events, keep)
         self._elapsed[ids] = 0.0
         self._resets = resets & ~mask
@@ -133,7 +139,7 @@ class BodyVectorEnv(Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32], 
         return self._formed(self.batch.observe(ids[:0])), self._info(mask)
 
     def _seed(self, seed: int | Sequence[int | None] | NDArray[np.int64] | None, ids: NDArray[np.int64]) -> None:
-        """Make the generators of ``ids`` anew where there is a seed."""
+        """Make new generators for those of ``ids`` that have a seed, and for all rows at the first reset."""
         count = self.num_envs
         seeds: Any = seed.tolist() if isinstance(seed, np.ndarray) else seed
         if seeds is None or _is_seed(seeds):
@@ -143,12 +149,12 @@ class BodyVectorEnv(Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32], 
             and len(seeds) == count
             and all(each is None or _is_seed(each) for each in seeds)
         ):
-            raise ValueError(f"seed must be an int of at least 0, or {count} of them, got {shown(seed)}")
+            raise ValueError(f"seed must be an int of at least 0, or a list of {count}, got {shown(seed)}")
         first = not self.batch.rngs
         if first:
             self.batch.rngs = [np.random.default_rng()] * count
         if not self._seeds:
-            self._seeds = [-1] * count  # not known, as after `restore`
+            self._seeds = [-1] * count  # unknown, as after `restore`
         for i in ids:
             if first or seeds[i] is not None:
                 self.batch.rngs[i], self._seeds[i] = seeding.np_random(None if seeds[i] is None else int(seeds[i]))
@@ -156,14 +162,15 @@ class BodyVectorEnv(Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32], 
     def step(
         self, actions: ArrayLike
     ) -> tuple[NDArray[np.float32], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
-        """Hold the actions for one control period; values beyond [-1, 1] are clipped.
+        """Apply the actions for one control period; values outside [-1, 1] are clipped.
 
         Returns:
-            observations, rewards, terminations, truncations, infos: ``infos["failure"]`` holds the reason of each row
-                that failed, ``infos["_failure"]`` which.
+            observations, rewards, terminations, truncations, infos: ``infos["failure"]`` has the reason for each row
+                that failed, and ``infos["_failure"]`` marks these rows.
 
         Raises:
-            ValueError: If the actions have a wrong shape or are not finite.
+            ValueError: If the actions have the wrong shape or are not finite.
+            ResetNeeded: If `reset` was not called, or a row must be reset first (DISABLED).
         """
         batch, resets = self.batch, self._resets
         if not batch.rngs:
@@ -204,7 +211,12 @@ class BodyVectorEnv(Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32], 
         return now, rewards, terminated, truncated, info | self._info(self._everyone)
 
     def render(self) -> tuple[NDArray[np.uint8], ...] | None:
-        """Draw the present: a frame (height, width, 3) of every animal, or None where a window shows the first."""
+        """Draw the current state.
+
+        Returns:
+            tuple of (height, width, 3) arrays of uint8, or None: A frame per animal; None if a window shows the first
+                one.
+        """
         return self._pictures()
 
     def close_extras(self, **kwargs: Any) -> None:
@@ -212,7 +224,7 @@ class BodyVectorEnv(Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32], 
         self._close_window()
 
     def _info(self, mask: NDArray[np.bool_], ending: NDArray[np.float64] | None = None) -> dict[str, Any]:
-        """Info of the rows in ``mask``, in Gymnasium's form: each key with a mask of its rows."""
+        """Return the info of the rows in ``mask`` in Gymnasium's form, each key with a mask of its rows."""
         info: dict[str, Any] = {}
         for name, value in self.batch.info().items():
             if mask is not self._everyone:
@@ -226,11 +238,11 @@ class BodyVectorEnv(Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32], 
         return info
 
     def save(self) -> Snapshot:
-        """Copy the state of all rows, generators included."""
+        """Copy the states of all rows and their random generators."""
         resets = self._resets.copy() if self._over else np.zeros_like(self._resets)
         return self.batch.save() | {"elapsed": self._elapsed.copy(), "done": resets}
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Return to a state that ``save`` gave; the future then repeats itself exactly."""
+        """Return to a state from ``save``; the same actions then give exactly the same results."""
         self.batch.restore(snapshot, elapsed=self._elapsed, done=self._resets)
         self._over = bool(self._resets.any())

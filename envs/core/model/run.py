@@ -1,4 +1,4 @@
-"""The model without reinforcement learning: drive an animal, get a trajectory."""
+"""Simulation without reinforcement learning: drive an animal and record a trajectory."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ Drive = ArrayLike | Callable[[float], ArrayLike] | Controller
 Start = Mapping[str, ArrayLike] | None
 
 MOST_RECORDINGS = 10**9
-"""Largest number of moments that are recorded."""
+"""Largest number of recordings."""
 
 AT_ONCE = 50_000
-"""Time steps of all animals together, in which nothing can interrupt or tell the progress."""
+"""Time steps, summed over animals, between two calls of ``progress``; a run cannot be interrupted within them."""
 
 AHEAD = 1 << 16
-"""Numbers of an animal's drive that are asked for ahead: they are still near when they are wanted."""
+"""Numbers of an animal's drive that are requested in advance: few enough to stay in the cache."""
 
 LARGEST = 1 << 23
-"""Numbers that records may take of which only signals are kept: 64 MB."""
+"""Numbers that temporary records may take when only signals are kept, 64 MB."""
 
 NEAR, FEW = 1 << 20, 16
-"""Such records take 8 MB where this many of an animal fit: memory that is used again costs less than new."""
+"""Such records take 8 MB if `FEW` moments of every animal fit, because reused memory is faster than new memory."""
 
 
 @overload
@@ -79,43 +79,42 @@ def simulate(
 ) -> Trajectory | list[Trajectory]:
     """Simulate one animal, or many side by side.
 
-    What is held, is a function of time or an `OpenLoop` such as `Schedule` runs compiled between recordings; one that
-    listens is asked in every ``hold``. Many animals share vector instructions and the ``threads`` of the animal; each
-    moves to the bit as if it were alone.
+    A constant drive, a function of time or an `OpenLoop` such as `Schedule` runs in compiled code between recordings. A
+    controller that reads signals is called once per ``hold``. Many animals share vector instructions and the
+    ``threads`` of the animal, and each gives the same result as alone, bit for bit.
 
     Args:
         animal: Such as ``Worm(WormParams.in_medium(sigma=1.0))``.
-        drive (array (nu,), function of time (s), or Controller): In SI; an array is held. A function or controller is
-            asked for the middle of each ``hold``. What plays a task (`TaskController`) needs an environment:
-            `gymnosoma.agents.ControllerAgent`. One that raises StopIteration ends the simulation. Of many animals an
-            array or function may also give (count, nu), and a sequence has a function or controller for each.
-        duration (s): A multiple of ``hold``; the last recording is the last within it, and the simulation ends there.
-        every (s): Interval between recordings, at least ``hold``, which is the default. If it is no multiple of
-            ``hold``, as 1/30 s of a camera is not, each recording is made at the end of the ``hold`` that comes
-            nearest: ``time`` of what is returned has the true times, and its ``every`` this interval.
-        start: Initial values, which the animal's documentation names, and parameters; straight and at rest otherwise.
-            Of many animals for all, or with a leading axis of ``count``; a sequence has a mapping for each.
-        hold (s): Time for which a drive is held; one time step by default, a million at most.
-        events (sequence of Event or mapping): Parameters that change; each takes effect when the first ``hold`` begins
+        drive (array (nu,), function of time (s), or Controller): Drive in SI. An array is constant. A function or
+            controller is evaluated at the middle of each ``hold`` and may raise StopIteration to end the simulation.
+            For many animals, an array or function may also give (count, nu), and a sequence has a function or
+            controller for each. A `TaskController` needs an environment: `gymnosoma.agents.ControllerAgent`.
+        duration (s): A multiple of ``hold``. The simulation ends at the last recording within it.
+        every (s): Interval between recordings, at least ``hold`` (the default). If it is not a multiple of ``hold``,
+            such as the 1/30 s of a camera, each recording is made at the end of the nearest ``hold``; the trajectory's
+            ``time`` has the actual times, and its ``every`` this interval.
+        start: Initial values, listed in the animal's documentation, and parameters; by default the animal is straight
+            and at rest. For many animals, each value is for all or has a leading axis of ``count``; a sequence has a
+            mapping for each animal.
+        hold (s): Time for which a drive is constant: one time step by default, at most a million.
+        events (sequence of Event or mapping): Changes of parameters. Each takes effect at the first start of a ``hold``
             at or after its time.
-        count: Animals side by side; one by default.
-        signals (sequence of str): All that is kept, where the states of many animals, of which all signals and films
-            are made, would fill the memory.
-        progress: Told now and then what time (s) has been reached; if it raises StopIteration, this ends the
-            simulation.
+        count: Number of animals side by side; one by default.
+        signals (sequence of str): Record only these signals, if the full states of many animals do not fit into memory;
+            other signals and films are then not available.
+        progress: Called now and then with the time (s) reached; raises StopIteration to end the simulation.
 
     Returns:
-        Trajectory, or with ``count`` a list of them: From time 0; it ends early, with ``failure`` set and a
-            UserWarning, where the simulation breaks down.
+        Trajectory, or with ``count`` a list of them: Recorded from time 0. If the simulation breaks down, the
+            trajectory ends early, ``failure`` is set and a UserWarning is issued.
 
     Raises:
-        ValueError: If a time is not positive or not a multiple of the one it divides into, ``every`` is shorter than
-            ``hold`` or longer than ``duration``, the drive has a wrong shape or is not finite, a controller plays a
-            task or reads what the animal does not sense, an event is none, sets what is no parameter, or comes after
-            the end, or a signal is not known.
+        ValueError: If a time is not positive or not a multiple of its unit, ``every`` is shorter than ``hold`` or
+            longer than ``duration``, the drive has the wrong shape or is not finite, a controller plays a task or reads
+            a signal that the animal lacks, an event is invalid or after the end, or a signal is unknown.
 
     Examples:
-        Eight worms, from water to agar, each with its medium's wave:
+        Eight worms, from water to agar, each with the wave of its medium:
 
         >>> import numpy as np
         >>> from gymnosoma.envs import simulate
@@ -151,14 +150,14 @@ def simulate(
         choice("signals", name, animal.signals)
     for i in range(size if coming else 0):
         queue.set(i, [event.of(i) for event in coming])
-    # Before which holds something may happen: rows count their time themselves, and round otherwise.
+    # Holds before which an event may be due, give or take one: rows add up their time and round differently.
     due = [int(np.ceil((event.time - 0.5 * animal.dt) / hold)) + near for event in coming for near in (-1, 0, 1)]
     try:
         record = _Record(animal, rows, last, signals)
     except (MemoryError, ValueError):
         raise ValueError(
             f"duration must be less, or every more, for {last + 1} records of {size} animals to fit into memory, "
-            f"got {duration!r} and {every!r}; of `signals` alone more fit"
+            f"got {duration!r} and {every!r}; with `signals`, more fit"
         ) from None
     k, since, recorded, stride = 0, 0, 0, int(at[1])
     now, ended = 0, False
@@ -204,15 +203,16 @@ def ensemble(
     start: Mapping[str, ArrayLike] | None = None,
     signals: Sequence[str] = (),
 ) -> dict[str, NDArray[np.float64]]:
-    """Simulate animals side by side, as `simulate` does, and put each signal of all of them into one array.
+    """Simulate animals side by side and return each signal of all of them as one array.
 
     Args:
-        drive (array, function of time (s) or OpenLoop): (nu,) or (count, nu), as of `simulate`.
+        drive (array, function of time (s) or OpenLoop): (nu,) or (count, nu), as in `simulate`.
+        count: Number of animals.
         duration (s)
-        every, hold, start, signals: As of `simulate`.
+        every, hold, start, signals: As in `simulate`.
 
     Returns:
-        dict: Name to array (N, count, ...), also of ``time`` (N, count) s; NaN from where an animal failed.
+        dict: Name to array (N, count, ...), including ``time`` (N, count) s; NaN after an animal failed.
     """
     runs = simulate(animal, drive, duration, every, start, hold, count=count, signals=signals)
     hold = animal.dt if hold is None else hold
@@ -226,7 +226,7 @@ def ensemble(
 
 
 class _Source:
-    """Drives of many animals, asked for ahead where they do not listen."""
+    """Drives of many animals, requested in advance if no controller reads signals."""
 
     def __init__(self, animal: Animal, drive: Any, rows: NDArray[Any], hold: float, count: int | None) -> None:
         several = isinstance(drive, list | tuple) and any(callable(getattr(each, "drive", each)) for each in drive)
@@ -234,7 +234,7 @@ class _Source:
             raise ValueError(f"drive must have a function or controller for each of {count or 1}, got {len(drive)}")
         self.listens = False
         self._hold, shape = hold, (len(rows), animal.drive_size)
-        self._shapes = (shape[1:], shape)[: 1 if count is None else 2]  # of drives, as an error names them
+        self._shapes = (shape[1:], shape)[: 1 if count is None else 2]  # allowed shapes of drives, for errors
         self._parts = [
             self._part(animal, each, rows[k : k + 1] if several else rows)
             for k, each in enumerate(drive if several else [drive])
@@ -243,7 +243,7 @@ class _Source:
     def _part(
         self, animal: Animal, drive: Any, rows: NDArray[Any]
     ) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
-        """Return the function from times (T,) to drives (T, B, nu) of some rows, fewer where they end."""
+        """Return a function from times (T,) to drives (T, B, nu) of some rows; it returns fewer if the drive ends."""
         shape = len(rows), animal.drive_size
         if isinstance(drive, Schedule):
             drive = drive.ordered(animal.drive_names)
@@ -272,7 +272,7 @@ class _Source:
         elif isinstance(drive, TaskController):
             raise ValueError(
                 f"drive must be an array, a function of time or a Controller; {type(drive).__name__} plays a task: it "
-                "chooses values of actions, not a drive, and needs an environment"
+                "chooses actions, not a drive, and needs an environment"
             )
         else:
             one = drive
@@ -296,12 +296,12 @@ class _Source:
             raise ValueError(f"drive must have shape {allowed}, got {drive_shape}")
 
     def ask(self, first: int, holds: int) -> tuple[NDArray[np.float64], bool]:
-        """Return drives (T, B, nu) of ``holds`` from the ``first``, fewer before a wrong one, and whether they end."""
+        """Return drives (T, B, nu) of ``holds`` from the ``first``, fewer before an invalid one, and whether they end."""
         times: NDArray[np.float64] = (np.arange(first, first + holds, dtype=float) + 0.5) * self._hold
         parts: list[NDArray[np.float64]] = [part(times) for part in self._parts]
         answered = min(map(len, parts))
         drives = parts[0] if len(parts) == 1 else np.concatenate([part[:answered] for part in parts], 1)
-        if np.isfinite(drives if drives.strides[0] else drives[:1]).all():  # what is held is a view
+        if np.isfinite(drives if drives.strides[0] else drives[:1]).all():  # a constant drive is a view
             return drives, answered < holds
         wrong = int(np.argmin(np.isfinite(drives).all((1, 2))))
         if wrong == 0:
@@ -310,12 +310,12 @@ class _Source:
 
 
 class _Record:
-    """Records in time of many animals, or of some of their signals.
+    """Recordings of the states of many animals, or of some of their signals.
 
     Args:
-        rows ((B,) records): At the start.
-        last: Number of the last record in time; the start is 0.
-        signals (sequence of str or None): All that is kept, if any are named.
+        rows ((B,) records): Rows at the start.
+        last: Index of the last recording; the start is 0.
+        signals (sequence of str or None): Names of the signals to keep in place of states.
     """
 
     def __init__(self, animal: Animal, rows: NDArray[Any], last: int, signals: Sequence[str] | None) -> None:
@@ -328,26 +328,26 @@ class _Record:
         self.moments["time"] = 0.0
         self.moments[:, 0] = rows
         self.first = 0
-        """Number of the record that is the first of ``moments``."""
+        """Index of the recording at the start of ``moments``."""
         self._counts = np.zeros(len(rows), int)
         self._values: dict[str, NDArray[np.float64]] = {}
 
     @property
     def full(self) -> int:
-        """Number of the last record that ``moments`` have room for."""
+        """Index of the last recording that ``moments`` have room for."""
         return min(self.first + self.moments.shape[1] - 1, self._last)
 
     def _here(self) -> NDArray[np.int64]:
-        """How many of ``moments`` each animal has reached, whose time is then not 0."""
+        """Return how many of ``moments`` each animal has reached: their time is not 0."""
         return (self.moments["time"][:, 1:] > 0.0).sum(1) + ((self.first == 0) | (self.moments["time"][:, 0] > 0.0))
 
     def empty(self, rows: NDArray[Any]) -> None:
-        """Make room, unless all records are kept."""
+        """Compute the signals of ``moments`` and reuse their memory, unless all states are kept."""
         if self._signals is None:
             return
         here = self._here()
         going = np.flatnonzero(here > 0)
-        for b in going[here[going] < here.max()]:  # who has failed stays where it was
+        for b in going[here[going] < here.max()]:  # repeat the last state of failed animals
             self.moments[b, here[b] :] = self.moments[b, here[b] - 1]
         if going.size:
             moments = self.moments if len(going) == len(rows) else self.moments[going]
@@ -362,7 +362,7 @@ class _Record:
         self.moments["time"] = 0.0
 
     def trajectories(self, time: NDArray[np.float64], every: float, rows: NDArray[Any]) -> list[Trajectory]:
-        """What was recorded of each animal at ``time``, whose last ``rows`` tell why it ended."""
+        """Return a trajectory per animal at the times ``time``; the final ``rows`` have the reason of a failure."""
         whole_rows = self._signals is None
         if whole_rows:
             self._counts = self._here()
@@ -382,7 +382,7 @@ class _Record:
 
 
 def _recordings(every: float, hold: float, duration: float) -> tuple[NDArray[np.int64], bool]:
-    """Numbers of holds after which is recorded, and whether they are ``every`` apart rather than what comes nearest."""
+    """Return the numbers of holds before each recording, and whether they are spaced exactly by ``every``."""
     holds = _multiple("duration", duration, "hold", hold)
     if not (1.0 - 1e-6) * hold <= every <= (holds + 1e-6) * hold:
         raise ValueError(f"every must be within [{hold:g}, {duration:g}] s, from hold to duration, got {every!r}")
@@ -395,11 +395,11 @@ def _recordings(every: float, hold: float, duration: float) -> tuple[NDArray[np.
     if abs(ratio - round(ratio)) <= 1e-6:
         return round(ratio) * np.arange(holds // round(ratio) + 1), True
     near = ratio * np.arange(int(holds / ratio + 1e-6) + 1)
-    return np.floor(near + 0.5 + 1e-6).astype(np.int64), False  # of two as near the later, whatever was rounded
+    return np.floor(near + 0.5 + 1e-6).astype(np.int64), False  # the later one of two equally near
 
 
 def _multiple(name: str, value: float, of: str, unit: float) -> int:
-    """Tell how often ``unit`` fits into ``value``, which must be a whole number of times."""
+    """Return ``value / unit``, which must be a positive integer."""
     count = round(value / unit) if np.isfinite(value) and value > 0 else 0
     if count < 1 or abs(count * unit - value) > 1e-6 * unit:
         raise ValueError(f"{name} must be a positive multiple of {of} ({unit:g} s), got {value!r}")

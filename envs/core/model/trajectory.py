@@ -1,4 +1,4 @@
-"""What a simulation recorded: signals over time, as a file, as a table, as a plot."""
+"""Trajectory of a simulation: signals over time, with export to files, tables and plots."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ LARGEST_ARRAYS = 1 << 30
 """Bytes that the arrays of a file may take."""
 
 FORMAT = 1
-"""Version of the file; another one where ``about`` means something else."""
+"""Version of the file format; a change of the meaning of ``about`` needs a new one."""
 
 ABOUT, ROWS = "about", "rows"
-"""Entries of the file beside time and signals."""
+"""Entries of the file in addition to time and signals."""
 
 NEAR = 1 << 20
-"""Bytes of rows that are restored at once: they stay in the cache until a signal is made of them."""
+"""Bytes of rows that are restored in one block, small enough to stay in the cache."""
 
 FEW = 8
-"""Components of a signal that are drawn as lines; more are an image."""
+"""Largest number of components of a signal that are plotted as lines; more are plotted as an image."""
 
 
 class Moments:
-    """Moments of animals side by side, as `Animal.run` keeps them.
+    """Recorded states of animals side by side, written by `Animal.run`.
 
     Args:
         moments ((B, N) records of ``state``)
@@ -51,11 +51,11 @@ class Moments:
         self._animal, self._moments = animal, moments
 
     def rows(self) -> NDArray[Any]:
-        """Rows of state, (B, N) records."""
+        """Return the states, (B, N) records."""
         return self._moments
 
     def signal(self, name: str) -> NDArray[np.float64]:
-        """Return a signal of all moments, (B, N, ...) in SI."""
+        """Return a signal at all moments, (B, N, ...) in SI."""
         if isinstance(getter := self._animal.signals.get(name), itemgetter):
             return np.array(getter(self._moments))
         values = self._animal.signal(self._moments.reshape(-1), name)
@@ -63,16 +63,17 @@ class Moments:
 
 
 class Trajectory(Mapping[str, NDArray[np.float64]]):
-    """What was recorded of one animal: signals, each with a leading axis of time, in SI.
+    """Recording of one animal: signals in SI by name, each with a leading axis of time.
 
     Args:
         time ((N,) array, s)
-        signals: Name to array (N, ...); those that are not here are made from ``rows`` when they are asked for.
-        failure: Why the simulation ended early.
-        rows ((N,) records or Moments of one animal): Of the animal's ``state`` at each time: what signals and films are
-            made from.
-        every (s): Interval between recordings that was asked for. Where it is no multiple of what a drive is held for,
-            each was made as near to a multiple of it as could be, and ``time`` says when.
+        signals: Name to array (N, ...). Signals that are missing here are computed from ``rows`` on access.
+        failure: Reason why the simulation ended early, or None.
+        animal: The simulated animal, needed to compute signals from ``rows``.
+        rows ((N,) records or Moments of one animal): The animal's ``state`` at each time, from which signals and films
+            are made.
+        every (s): Requested interval between recordings. If it is not a multiple of ``hold``, each recording was made
+            at the nearest multiple, and ``time`` has the actual times.
 
     Examples:
         >>> from gymnosoma.envs import Trajectory, simulate
@@ -105,7 +106,7 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
 
     @property
     def rows(self) -> NDArray[Any] | None:
-        """Records (N,) of the animal's ``state`` at each time, None where they are not known."""
+        """Records (N,) of the animal's ``state`` at each time, or None if unknown."""
         rows = self._rows.rows()[0] if isinstance(self._rows, Moments) else self._rows
         self._rows = rows
         return rows
@@ -134,17 +135,17 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
         signals = ", ".join(f"{name} ({unit})" if (unit := self.unit(name)) else name for name in self)
         return f"<Trajectory of {len(self.time)} moments up to {self.time[-1]:g} s{ended}; {signals}>"
 
-    def __contains__(self, name: object) -> bool:  # without making it
+    def __contains__(self, name: object) -> bool:  # without computing the signal
         return name == "time" or name in self._names
 
     # As a file.
 
     def save(self, path: str | Path) -> None:
-        """Write all to a NumPy archive (``.npz``), from which `load` makes it again; anybody else reads the arrays.
+        """Write the trajectory to a NumPy archive (``.npz``) for `load`; ``numpy.load`` reads its arrays, too.
 
         Raises:
             ValueError: If the name does not end in ``.npz``.
-            OSError: If it cannot be written; what was there before stays.
+            OSError: If the file cannot be written; an existing file is kept.
         """
         path = Path(path)
         if path.suffix != ".npz":
@@ -159,24 +160,27 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
     def load(
         cls, path: str | Path, animal: Animal | type[Animal] | None = None, *, largest: int = LARGEST_ARRAYS
     ) -> Trajectory:
-        """Read what `save` wrote. Nothing in the file is executed, and it names no code.
+        """Read a trajectory from a file that `save` wrote.
+
+        Untrusted files are safe: no code in the file is run, and no module is imported by name.
 
         Args:
-            animal (Animal or its class): That was simulated, where it is not of this package, or was made of what no
-                file holds, such as control modules. Without it such a trajectory has its signals, and no film can be
-                drawn.
-            largest: Bytes that its arrays may take; a file that says it holds more is refused before it is unpacked.
+            path: The file.
+            animal (Animal or its class): The animal that was simulated, if it is not part of this package or was made
+                from arguments that no file contains, such as control modules. Without it, such a trajectory has only
+                its signals, and films cannot be made.
+            largest: Largest allowed size of the arrays in bytes, checked before the file is unpacked.
 
         Raises:
-            ValueError: If the file cannot be read, is too large, damaged or something else, or is of another animal;
-                names the file.
+            ValueError: If the file cannot be read, is too large or damaged, has another format, or is of another
+                animal; the message names the file.
         """
         path = Path(path)
         try:
             return cls._read(path, animal, largest)
         except OSError as error:
             raise ValueError(f"trajectory {str(path)!r} cannot be read: {error.strerror or error}") from None
-        except Exception as error:  # a damaged archive ends in many ways
+        except Exception as error:  # a damaged archive raises many types of errors
             reason = " ".join(str(error).split()) or type(error).__name__
             raise ValueError(
                 f"trajectory {str(path)!r} cannot be read: {textwrap.shorten(reason, 300, placeholder=' ...')}"
@@ -198,7 +202,7 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
         if not isinstance(about, dict) or about.get("format") != FORMAT:
             raise ValueError(f"format must be {FORMAT}, got {shown(about.get('format') if about else about)}")
         if time.ndim != 1 or time.dtype.kind != "f" or not np.isfinite(time).all() or not (np.diff(time) > 0).all():
-            raise ValueError(f"time must rise, got {shown(time)}")
+            raise ValueError(f"time must increase, got {shown(time)}")
         for name, array in arrays.items():
             if array.dtype.kind not in "fiub" or array.shape[:1] != time.shape:
                 raise ValueError(
@@ -207,20 +211,20 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
         animal = _make_animal(about, model)
         if animal is not None and rows is not None and (rows.dtype != animal.state or rows.shape != time.shape):
             raise ValueError(
-                f"rows must be {len(time)} records of {type(animal).__name__} as it is made here; another version may "
-                "have written it, and numpy.load reads its signals"
+                f"rows must be {len(time)} records of {type(animal).__name__} in its present form; another version may "
+                "have written the file: read its signals with numpy.load"
             )
         return cls(time, arrays, about.get("failure"), animal, rows, about.get("every"))
 
     # As a table.
 
     def unit(self, name: str) -> str:
-        """Return the SI unit of a signal; empty if it is unknown."""
+        """Return the SI unit of a signal; empty if unknown."""
         table = {} if self.animal is None else self.animal.SIGNALS
         return "s" if name == "time" else table[name].unit if name in table else ""
 
     def _columns(self, names: tuple[str, ...]) -> dict[str, tuple[str, NDArray[np.float64]]]:
-        """Name of each column to its unit and values (N,): ``joint_angle_0``, ``rod_centre_3_1``."""
+        """Return the unit and values (N,) of each column by name, such as ``joint_angle_0`` or ``rod_centre_3_1``."""
         for name in names:
             choice("signal", name, self)
         columns = {}
@@ -232,12 +236,12 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
         return columns
 
     def to_pandas(self, *names: str) -> DataFrame:
-        """Table by time (s), all signals by default; a column for each number, named as in ``joint_angle_0``.
+        """Return signals (all by default) as a table with index ``time`` (s) and columns such as ``joint_angle_0``.
 
-        Units are in ``attrs["units"]`` of the table, by column.
+        The table's ``attrs["units"]`` has the unit of each column.
 
         Raises:
-            ValueError: For a signal that was not recorded.
+            ValueError: If a signal was not recorded.
             ImportError: If pandas is not installed.
         """
         try:
@@ -250,21 +254,21 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
         return table
 
     def records(self, *names: str) -> list[dict[str, float]]:
-        """Moments of the table of `to_pandas`, each a mapping of ``time`` and the names of its columns to numbers.
+        """Return the rows of the table of `to_pandas` as mappings from ``time`` and the names of columns to numbers.
 
         Raises:
-            ValueError: For a signal that was not recorded.
+            ValueError: If a signal was not recorded.
         """
         columns = self._columns(names)
         table = np.stack([self.time, *(values for _, values in columns.values())], 1).tolist()
         return [dict(zip(("time", *columns), row, strict=True)) for row in table]
 
     def to_csv(self, path: str | Path, *names: str) -> None:
-        """Write the table of `to_pandas` as CSV, to the last bit, with the column ``time`` first.
+        """Write the table of `to_pandas` as CSV with 17 significant digits, ``time`` first.
 
         Raises:
-            ValueError: For a signal that was not recorded.
-            OSError: If the file cannot be written; what was there before stays.
+            ValueError: If a signal was not recorded.
+            OSError: If the file cannot be written; an existing file is kept.
         """
         columns = self._columns(names)
         table = np.stack([self.time, *(values for _, values in columns.values())], 1)
@@ -272,16 +276,16 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
             np.savetxt(file, table, "%.17g", ",", header=",".join(["time", *columns]), comments="", encoding="utf-8")
 
     def plot(self, *names: str) -> NDArray[Any]:
-        """Draw signals over time with matplotlib, a panel for each.
+        """Plot signals over time with matplotlib, one panel each.
 
-        A signal of more than `FEW` numbers is an image: a kymogram of a body, head or base on top, or a raster of all
-        neurons.
+        A signal with more than `FEW` numbers is drawn as an image: a kymogram of the body with the head or base on top,
+        or a raster of all neurons.
 
         Returns:
             (panels,) array of Axes: ``[0].figure`` is the figure.
 
         Raises:
-            ValueError: For a signal that was not recorded, or none.
+            ValueError: If a signal was not recorded, or no signal is named.
             ImportError: If matplotlib is not installed.
         """
         for name in names or ("",):
@@ -306,11 +310,11 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
         return axes[:, 0]
 
 
-# An animal as data: the arguments that it was made of.
+# Animals as data: their constructor's arguments.
 
 
 def _described(animal: Animal | None) -> dict[str, Any]:
-    """Describe an animal for JSON by name and arguments, without arguments that are no plain data."""
+    """Describe an animal for JSON by name and arguments; without arguments that are not plain data."""
     if animal is None:
         return {}
     kind = type(animal)
@@ -330,11 +334,11 @@ def _described(animal: Animal | None) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Copy a value into what JSON has; TypeError for what is no data."""
+    """Convert a value to JSON types, or raise TypeError if it is not plain data."""
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if is_dataclass(value) and not isinstance(value, type):
-        if hasattr(value, "description"):  # a model is what it was read from, where that was data alone
+        if hasattr(value, "description"):  # the source of a model, if it is plain data
             if value.description is None:
                 raise TypeError(f"{type(value).__name__} holds code")
             return _plain(value.description)
@@ -349,7 +353,7 @@ def _plain(value: Any) -> Any:
 
 
 def _make_animal(about: Mapping[str, Any], model: Animal | type[Animal] | None) -> Animal | None:
-    """Make the animal that a file describes; None if it cannot be made from data."""
+    """Make the animal that a file describes, or return None if plain data do not suffice."""
     if isinstance(model, Animal):
         return model
     name, arguments = about.get("animal"), about.get("arguments")
@@ -357,7 +361,7 @@ def _make_animal(about: Mapping[str, Any], model: Animal | type[Animal] | None) 
         return None
     kind = find_animal(str(name)) if model is None else model
     if model is not None and name not in (kind.__qualname__, *(n for n in ANIMALS if find_animal(n) is kind)):
-        raise ValueError(f"it is of {shown(name)}, not of {kind.__name__}")
+        raise ValueError(f"the animal must be {kind.__name__}, got {shown(name)}")
     if not isinstance(arguments, dict):
         raise ValueError(f"arguments must be a table, got {shown(arguments)}")
     hints = get_type_hints(kind.__init__)
@@ -370,7 +374,7 @@ def _built(hint: Any, value: Any) -> Any:
     if isinstance(value, dict):
         for kind in (kind for kind in kinds if isinstance(kind, type) and is_dataclass(kind)):
             hints, needed = get_type_hints(kind), {field.name for field in fields(kind) if field.default is MISSING}
-            if needed <= value.keys():  # else it is a mapping of changes, or a description
+            if needed <= value.keys():  # if not, it is a mapping of changes or a description
                 return kind(**{key: _built(hints.get(key, Any), each) for key, each in value.items()})
     if isinstance(value, list):
         for kind in kinds:
