@@ -130,7 +130,7 @@ WRONG = [
     (lambda: Circuit(9, [HALVES], [Projection("h", "g")], "h"), "target"),
     (lambda: Circuit(9, [HALVES], [Projection("h", "h", port="phase")], "h"), "port phase"),
     (lambda: Circuit(9, [HALVES, Population("e", "sense")], [Projection("h", "e")], "h"), "target must have a state"),
-    (lambda: Circuit(9, [HALVES, Population("e", "sense")], [], "h"), "senses must hold one for each"),
+    (lambda: Circuit(9, [HALVES, Population("e", "sense")], [], "h"), "senses must have one for each"),
     (lambda: read_circuit({"EINN": {}}), "did you mean EIN?"),
     (lambda: read_circuit({"EIN": {"treshold": 1.0}}), "did you mean threshold?"),
     (lambda: read_circuit({"senses": [Sense("EC", "joint_angle")]}), "signal"),

@@ -1,4 +1,4 @@
-"""Circuits as data: populations of cells, projections between them, what they sense, what they drive."""
+"""Circuits as data: populations of cells, projections between them, senses and muscles."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ CONSTANTS: dict[str, dict[str, tuple[Option, Any]]] = {
     "bistable": {"delay": (_DELAY, None), "gain": (Option(0.0, 100.0, "1", ""), None)},
     "sense": {},
 }
-"""Constants of a population by its dynamics, each with its range and its default; None: it must be given."""
+"""Constants of a population by its dynamics, each with range and default; a default of None makes it required."""
 
 COUPLING_STEP = 2.5e-3
 """Longest step (s) of phase oscillators, which have no delay."""
@@ -59,28 +59,28 @@ Weights = Any
 
 @dataclass(frozen=True)
 class Population:
-    """Cells of one type, one a side and segment.
+    """Cells of one type, one per side and segment.
 
     Args:
         name
-        dynamics ({"ekeberg", "phase", "matsuoka", "leaky", "bistable", "sense"}): What a cell does with all that
-            excites it, E, and inhibits it, I. ``ekeberg`` is Eqs. 1 and 2 of Ekeberg (1993): delayed inputs, output
-            max(0, 1 - exp((threshold - xi+) gain) - xi- - adaptation theta). ``phase``, after Cohen, Holmes & Rand
-            (1982, from memory): theta' = 2 pi frequency + sum of w sin(theta_j - theta - lag) + E - I, output gain
-            max(0, cos theta). ``matsuoka``, after Matsuoka (1985, from memory): delay x' = -x - adaptation v + E - I,
-            adaptation_delay v' = -v + y, output y = max(0, x). ``leaky``: delay x' = -x + E - I, output of gain (x -
-            threshold) by ``output``. ``bistable``: delay V' = -V + tanh(gain V + E - I), output V from -1 to 1, such as
-            of two cells that inhibit each other; two states where gain > 1. ``sense`` has no state, and says what a
-            `Sense` feels.
+        dynamics ({"ekeberg", "phase", "matsuoka", "leaky", "bistable", "sense"}): Equations of a cell, with its total
+            excitation E and inhibition I. ``ekeberg``: Ekeberg (1993), Eqs. 1 and 2: delayed inputs, output max(0, 1 -
+            exp((threshold - xi+) gain) - xi- - adaptation theta). ``phase``: after Cohen, Holmes & Rand (1982, from
+            memory): theta' = 2 pi frequency + sum of w sin(theta_j - theta - lag) + E - I, output gain max(0, cos
+            theta). ``matsuoka``: after Matsuoka (1985, from memory): delay x' = -x - adaptation v + E - I,
+            adaptation_delay v' = -v + y, output y = max(0, x). ``leaky``: delay x' = -x + E - I, output f(gain (x -
+            threshold)) with f set by ``output``. ``bistable``: delay V' = -V + tanh(gain V + E - I), output V from -1
+            to 1, such as a pair of cells that inhibit each other; it has two stable states if gain > 1. ``sense``: no
+            state; the output is that of a `Sense`.
         sides: 2, or 1 for a cell on the midline.
-        cells ((first, end)): Segments that have it, from the first to before the end; all by default.
-        tonic (number or (2, segments)): What a unit of the brainstem's drive adds to E; of phases in Hz to the
-            frequency.
+        cells ((first, end)): Segments that have the cell, without ``end``; all by default.
+        tonic (number or (2, segments)): Change of E per unit of the brainstem's drive; for ``phase``, change of the
+            frequency in Hz.
         threshold, gain, delay (s), adaptation, adaptation_delay (s), frequency (Hz): Constants of the dynamics.
-        output ({"tanh", "positive", "linear"}): Of leaky cells.
+        output ({"tanh", "positive", "linear"}): Output function of ``leaky`` cells.
 
     Raises:
-        ValueError: For a constant that the dynamics does not have, or that is missing or out of range.
+        ValueError: If a constant is missing, out of range or not part of the dynamics.
     """
 
     name: str
@@ -108,7 +108,7 @@ class Population:
             if name not in constants:
                 if value is not None:
                     raise ValueError(
-                        f"{label}: {name} is no constant of {self.dynamics}, got {shown(value)}; allowed are "
+                        f"{label}: {name} is not a constant of {self.dynamics}, got {shown(value)}; allowed are "
                         f"{', '.join(constants) or 'none'}"
                     )
                 continue
@@ -122,7 +122,7 @@ class Population:
             object.__setattr__(self, "output", "tanh" if self.output is None else self.output)
             choice(f"{label}: output", self.output, OUTPUTS)
         elif self.output is not None:
-            raise ValueError(f"{label}: output is of leaky cells alone, got {shown(self.output)}")
+            raise ValueError(f"{label}: output must be None unless dynamics is 'leaky', got {shown(self.output)}")
         object.__setattr__(self, "tonic", _weights(f"{label}: tonic", self.tonic))
 
     @property
@@ -133,21 +133,24 @@ class Population:
 
 @dataclass(frozen=True)
 class Projection:
-    """Synapses of one population onto another, or onto itself.
+    """Synapses from one population onto another or onto itself.
 
-    The axon runs along the cord on the side of its target, which decides what a hemisection cuts. A target on the
-    midline hears the left side as the ``"same"`` and the right as the ``"other"``, by axons on the left.
+    The axon runs along the cord on the side of its target, which determines the effect of a hemisection. For a target
+    on the midline, ``"same"`` is the left side and ``"other"`` the right, and the axons are on the left.
 
     Args:
         source, target: Names of populations.
-        strength (number or (2, segments)): Of target cells, left and right; one row serves both sides.
-        port ({"excite", "inhibit", "phase"}): What it adds to; ``"phase"`` from phases to phases, with a ``lag``.
-        side ({"same", "other"}): Of the source.
-        rostral, caudal: Extents as in Table 2 of Ekeberg (1993): a target q hears the sources p of q - caudal <= p <=
-            q + rostral, counted from the head; ``rostral=-1, caudal=1`` is the neighbour in front alone.
-        normalise: Whether the strength is shared among the sources that exist; else it is that of each synapse.
-        lag (rad): By which the source is ahead when a ``"phase"`` projection is at rest.
-        name: By which its weight is found; ``source_target`` by default.
+        strength (number or (2, segments)): Strength by side and segment of the target; one row is for both sides.
+        port ({"excite", "inhibit", "phase"}): Input of the target: E, I, or a coupling with a ``lag`` between ``phase``
+            populations.
+        side ({"same", "other"}): Side of the source.
+        rostral, caudal: Extents as in Table 2 of Ekeberg (1993). A target in segment q receives from sources in
+            segments q - caudal to q + rostral, counted from the head; ``rostral=-1, caudal=1`` is the neighbour in
+            front alone.
+        normalise: Whether the strength is shared among the sources that exist; if False, each synapse has this
+            strength.
+        lag (rad): Phase by which the source leads when a ``"phase"`` projection is at rest.
+        name: Name of the weight; ``source_target`` by default.
     """
 
     source: str
@@ -171,19 +174,20 @@ class Projection:
         object.__setattr__(self, "strength", _weights(f"{label}: strength", self.strength))
         within(f"{label}: lag", number(f"{label}: lag", self.lag), -100.0, 100.0, "rad")
         if self.lag and self.port != "phase":
-            raise ValueError(f"{label}: lag is of port phase alone, got {self.lag!r} with port {self.port!r}")
+            raise ValueError(f"{label}: lag must be 0 with port {self.port!r}, got {self.lag!r}")
 
 
 @dataclass(frozen=True)
 class Sense:
-    """What a population of dynamics ``sense`` puts out: a signal of the body at its joints.
+    """Input of a ``sense`` population: a signal of the body at its joints.
 
     Args:
-        population
-        signal: Of the animal: the lamprey's ``"edge_cell"`` (1/m, by side, times its ``feedback``), the worm's
-            ``"joint_angle"`` (rad).
-        stretch ((from, to), joints): Of the body that a cell feels the mean of, about the joint of its segment,
-            negative to the head. Where it leaves the body it shrinks, at last to nothing.
+        population: Name of the population.
+        signal: Signal of the animal, such as the lamprey's ``"edge_cell"`` (1/m, by side, times its ``feedback``) or
+            the worm's ``"joint_angle"`` (rad).
+        stretch ((from, to), joints): Part of the body over which a cell averages, relative to the joint of its segment,
+            negative towards the head. The part beyond an end of the body is cut off; a cell whose whole part is beyond
+            reads 0.
     """
 
     population: str
@@ -194,11 +198,11 @@ class Sense:
         label = f"sense {self.population}: stretch"
         ends = within(label, self.stretch, -MAX_SEGMENTS, MAX_SEGMENTS, "joints")
         if ends.shape != (2,) or not ends[0] < ends[1]:
-            raise ValueError(f"{label} must be two places that rise, got {shown(self.stretch)}")
+            raise ValueError(f"{label} must be two increasing places, got {shown(self.stretch)}")
         object.__setattr__(self, "stretch", tuple(ends.tolist()))
 
     def weights(self, joint: NDArray[np.int64], joints: int) -> NDArray[np.float64]:
-        """Weights (S, joints) of the joints in what segments feel that have these joints."""
+        """Return the weight of each joint (S, joints) for segments at the joints ``joint`` (S,)."""
         low, high = (joint[:, None] + place for place in self.stretch)
         place = np.arange(joints)
         overlap = np.clip(np.minimum(place + 0.5, high) - np.maximum(place - 0.5, low), 0.0, 1.0)
@@ -208,33 +212,33 @@ class Sense:
 
 @dataclass(frozen=True)
 class Circuit:
-    """A nervous system as data, checked when it is made; ``docs/guides/circuit.md`` explains it by examples.
+    """A nervous system as data; ``docs/guides/circuit.md`` has examples.
 
-    Populations that sense come after the others, in this order in all that is given by population. A segment of the
-    circuit belongs to a joint of the body: ``joint`` says to which, in rising order, and else the nearest is taken,
-    every link having as many segments.
+    In all data by population, ``sense`` populations follow those with a state. Each segment of the circuit belongs to a
+    joint of the body: the one in ``joint``, in non-decreasing order, or by default the nearest. All links then have the
+    same number of segments.
 
     Args:
-        segments
+        segments: Number of segments.
         populations (sequence of Population)
         projections (sequence of Projection)
-        muscles: Name of the population that drives the muscles: of a joint its mean over the joint's segments.
+        muscles: Name of the population that drives the muscles: at each joint by its mean over the joint's segments.
         senses (sequence of Sense)
-        ends ({"exist", "clamp"}): Where a projection would reach beyond the cord, or a cut: its strength is shared
-            among the segments that exist, or the end segment stands in for those that do not.
-        head_segments: Segments that get ``head_extra`` more of the brainstem's tonic drive.
+        ends ({"exist", "clamp"}): Treatment of projections that extend beyond an end of the cord or a cut. ``"exist"``:
+            the strength is shared among the existing segments. ``"clamp"``: the end segment replaces the missing ones.
+        head_segments: Number of segments that receive ``head_extra`` more of the brainstem's tonic drive.
         joint (sequence of int): Joint of each segment.
-        each_synapse: Whether rows may have ``synapse_at``, a factor on every single target's synapses.
-        step (s): Longest step of the neurons, by fourth-order Runge-Kutta; by default a quarter of the shortest delay,
-            and at most 2.5 ms with phases. Ekeberg's neurons alone take one Euler step with each of the animal, as in
-            the paper, unless this is given.
+        each_synapse: Whether rows have the parameter ``synapse_at``, a factor for each side and segment of a
+            projection's targets.
+        step (s): Longest step of the neurons, by the fourth-order Runge-Kutta method. Default: a quarter of the
+            shortest delay, and at most 2.5 ms with ``phase`` populations. If all populations are ``ekeberg`` and
+            ``step`` is None, the neurons take one Euler step per step of the animal, as in the paper.
 
     Raises:
-        ValueError: For an unknown name, a value that is out of range, a shape that does not fit, or a projection that
-            is none.
+        ValueError: If a name is unknown, a value is out of range, a shape does not fit, or a projection is invalid.
 
     Examples:
-        Two half-centres in each of nine segments, one for every joint of the lamprey:
+        Two half-centres of motoneurons (MN) in each of nine segments, one for every joint of the lamprey:
 
         >>> from gymnosoma.envs.core.circuit.circuit import Circuit, Population, Projection
         >>> cell = Population("MN", "matsuoka", delay=0.03, adaptation=2.5, adaptation_delay=0.15, tonic=1.0)
@@ -279,12 +283,12 @@ class Circuit:
         if self.joint is not None:
             places = tuple(int(j) for j in numbers("joint", list(self.joint), minimum=0))
             if len(places) != self.segments or not (np.diff(places) >= 0).all():
-                raise ValueError(f"joint must be {self.segments} numbers that do not fall, got {shown(self.joint)}")
+                raise ValueError(f"joint must be {self.segments} non-decreasing numbers, got {shown(self.joint)}")
             object.__setattr__(self, "joint", places)
 
     def _check_populations(self) -> None:
         if not self.neurons:
-            raise ValueError(f"populations must hold one that does not only sense, got {shown(self.names)}")
+            raise ValueError(f"populations must include one with dynamics other than 'sense', got {shown(self.names)}")
         for each in self.populations:
             label = f"population {each.name}"
             self._check_shape(f"{label}: tonic", each.tonic)
@@ -324,24 +328,24 @@ class Circuit:
             choice("sense: population", name, self.names[self.neurons :])
         _once("senses", felt)
         if missing := set(self.names[self.neurons :]) - set(felt):
-            raise ValueError(f"senses must hold one for each population of kind sense, got none for {sorted(missing)}")
+            raise ValueError(f"senses must have one for each 'sense' population, missing are {sorted(missing)}")
 
     def __getitem__(self, name: str) -> Population:
         return self.populations[self.names.index(name)]
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of populations."""
+        """Names of all populations."""
         return tuple(population.name for population in self.populations)
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """Names of those with a state, in the order of the signal ``neurons``."""
+        """Names of the populations with a state, in the order of the signal ``neurons``."""
         return self.names[: self.neurons]
 
     @property
     def weights(self) -> tuple[str, ...]:
-        """Names of projections, in the order of a row's ``synapse``."""
+        """Names of the projections, in the order of a row's ``synapse``."""
         return tuple(projection.name for projection in self.projections)
 
     @property
@@ -351,19 +355,20 @@ class Circuit:
 
     @property
     def sides(self) -> int:
-        """2, or 1 where all cells are on the midline."""
+        """2, or 1 if all cells are on the midline."""
         return max(population.sides for population in self.populations)
 
     def replace(self, **changes: Any) -> Self:
-        """Give the circuit with some constants changed.
+        """Return a copy of the circuit with some constants changed.
 
         Args:
-            **changes: A field of the circuit; or a mapping of what changes in the population or projection of that
-                name. A new name adds a projection, with ``source`` and ``target`` in its mapping.
+            **changes: A field of the circuit; or the name of a population or projection with a mapping of its changes.
+                A new name whose mapping has ``source`` and ``target`` adds a projection.
 
         Examples:
-            The lamprey's cord with reciprocal inhibition at half its strength, duller EIN, and edge cells that
-            excite EIN:
+            The lamprey's cord with half the reciprocal inhibition by contralaterally and caudally projecting
+            interneurons (CCIN), excitatory interneurons (EIN) with another threshold, and edge cells (EC) that excite
+            EIN:
 
             >>> cord = Circuit.load("cord", "lamprey")
             >>> weak = cord.replace(
@@ -394,14 +399,14 @@ class Circuit:
 
     @classmethod
     def read(cls, path: str | Path) -> Self:
-        """Read a circuit from a TOML file; ValueError, which names the file, if it is none."""
+        """Read a circuit from a TOML file; raises ValueError, which names the file, if it is invalid."""
         try:
             return cls.from_table(tomllib.loads(Path(path).read_text("utf-8")))
         except (OSError, ValueError, RecursionError) as error:
             raise ValueError(f"circuit {str(path)!r} cannot be read: {' '.join(str(error).split())}") from None
 
     def write(self, path: str | Path) -> None:
-        """Write a TOML file that `read` reads."""
+        """Write a TOML file for `read`."""
         words = {"source": "from", "target": "to"}
 
         def lines(member: Any, skip: tuple[str, ...] = ()) -> list[str]:
@@ -453,7 +458,7 @@ class Circuit:
 
     @classmethod
     def load(cls, value: Any, animal: str) -> Circuit:
-        """Load a circuit from a file, or by the name of one that comes with an animal; give one that is a `Circuit`."""
+        """Load a circuit from a file or by the name of one in the animal's assets; return a `Circuit` unchanged."""
         if isinstance(value, Circuit):
             return value
         if isinstance(value, str) and value.isidentifier():
@@ -466,7 +471,7 @@ class Circuit:
         raise ValueError(f"circuit must be a Circuit, a file or a name, got {shown(value)}")
 
     def joints(self, joints: int) -> NDArray[np.int64]:
-        """Joint of each segment in a body with so many joints, (S,).
+        """Return the joint of each segment, (S,), in a body with this many joints.
 
         Raises:
             ValueError: If segments and joints do not fit.
@@ -480,13 +485,13 @@ class Circuit:
         link = self.segments // (joints + 1)
         if link < 2 or self.segments % (2 * (joints + 1)):
             raise ValueError(
-                f"segments must be {joints}, one a joint, or a multiple of twice the {joints + 1} links where joint is "
-                f"not given, got {self.segments!r}"
+                f"segments must be {joints}, one per joint, or a multiple of twice the {joints + 1} links, unless "
+                f"joint is set, got {self.segments!r}"
             )
         return np.clip((np.arange(self.segments) - link // 2) // link, 0, joints - 1)
 
     def steps(self, dt: float) -> int:
-        """Runge-Kutta steps of the neurons in one of the animal; 0 where they take an Euler step."""
+        """Return the Runge-Kutta steps of the neurons per step ``dt`` (s) of the animal; 0 for one Euler step."""
         neurons = self.populations[: self.neurons]
         if self.step is None and all(each.kind == EKEBERG for each in neurons):
             return 0
@@ -502,45 +507,45 @@ class Circuit:
         return Wiring(self)
 
     def fields(self) -> list[tuple]:
-        """Fields that it adds to the record of an animal."""
+        """Return the fields that the circuit adds to the record of an animal."""
         sizes = (self.sides, self.neurons, len(self.names), self.segments, self._wiring.states)
         return circuit_fields(*sizes, max(len(self.projections), 1), self.each_synapse)
 
     def work(self, joints: int, dt: float) -> list[tuple]:
-        """Scratch fields that it adds to those of an animal with so many joints and such a time step."""
+        """Return the scratch fields of the circuit in an animal with this many joints and this time step (s)."""
         w, states = self._wiring, self._wiring.states * (self.steps(dt) > 0)
         sizes = (self.sides, self.neurons, len(self.names), self.segments, states, joints)
         return circuit_work(*sizes, w.channels, len(w.links), len(w.windows), len(w.tracts), w.pad)
 
     def record(self, joints: int, dt: float) -> NDArray[Any]:
-        """Constants for the kernels, (1,) record; a warning where Euler steps are longer than half a delay."""
+        """Return the constants for the kernels, a (1,) record; warns if Euler steps are longer than half a delay."""
         shortest = min([each.delay for each in self.populations if each.delay is not None], default=dt)
         if self.steps(dt) == 0 and dt > 0.5 * shortest * (1 + 1e-9):
-            text = f"circuit: Euler steps of {dt:g} s are longer than half the delay of {shortest:g} s; give step"
+            text = f"circuit: Euler steps of {dt:g} s are longer than half the delay of {shortest:g} s; set step"
             warnings.warn(text, stacklevel=3)
         return self._wiring.record(joints, dt)
 
     def options(self) -> dict[str, Option]:
-        """Parameters of a row."""
+        """Return the parameters that the circuit adds to an animal."""
         sides, cells, end = self.sides, len(self.names), float(self.segments)
         names, of = ", ".join(self.names), "by side and segment"
         result = {
             "synapse": Option(0.0, 1e3, "1", f"factor on {', '.join(self.weights)}", (max(len(self.projections), 1),)),
-            "gain": Option(0.0, 1.0, "1", f"output left to cells, {of}, of {names}", (sides, cells, self.segments)),
-            "segment_gain": Option(0.0, 1.0, "1", f"output left to all neurons, {of}", (sides, self.segments)),
-            "cell_gain": Option(0.0, 1.0, "1", f"output left to {names}, by side", (sides, cells)),
+            "gain": Option(0.0, 1.0, "1", f"factor on outputs, {of}, of {names}", (sides, cells, self.segments)),
+            "segment_gain": Option(0.0, 1.0, "1", f"factor on outputs of all neurons, {of}", (sides, self.segments)),
+            "cell_gain": Option(0.0, 1.0, "1", f"factor on outputs of {names}, by side", (sides, cells)),
             "cell_segments": Option(
-                0.0, end, "1", "segments, from the first to before the second, to which ``cell_gain`` is kept", (2,)
+                0.0, end, "1", "segments with ``cell_gain``: the first, and the one after the last", (2,)
             ),
-            "bath": Option(-10.0, 10.0, "1", "tonic level of each segment beside the brainstem's", (self.segments,)),
+            "bath": Option(-10.0, 10.0, "1", "tonic level of each segment, added to the brainstem's", (self.segments,)),
             "cut": Option(
-                0.0, 1.0, "1", f"1 where no axon passes behind a segment, {of}", (sides, max(self.segments - 1, 1))
+                0.0, 1.0, "1", f"1 if axons are cut behind a segment, {of}", (sides, max(self.segments - 1, 1))
             ),
-            "transection": Option(0.0, end, "1", "segments in front of a cut of both sides; 0: none"),
+            "transection": Option(0.0, end, "1", "number of segments in front of a cut of both sides; 0: no cut"),
             "noise": Option(
                 0.0, 100.0, "1", f"standard deviation of the state of {', '.join(self.cells)}", (self.neurons,)
             ),
-            "noise_seed": Option(0.0, 2.0**53, "1", "of that noise, which is the same for the same seed"),
+            "noise_seed": Option(0.0, 2.0**53, "1", "seed of the noise"),
         }
         if self.each_synapse:
             shape = (max(len(self.projections), 1), sides, self.segments)
@@ -548,13 +553,13 @@ class Circuit:
         return result
 
     def intact(self, rows: NDArray[Any]) -> None:
-        """Set rows to what the circuit is unless something else is given."""
+        """Set rows to the parameters of the intact circuit."""
         for name in ("synapse", "synapse_at", "gain", "segment_gain", "cell_gain"):
             rows[name] = 1.0
         rows["cell_segments"][:, 1] = self.segments
 
     def outputs(self, rows: NDArray[Any], record: NDArray[Any]) -> NDArray[np.float64]:
-        """Outputs (B, sides, neurons, S) of the cells of rows that have a state, with the constants of `record`."""
+        """Return the outputs (B, sides, neurons, S) of cells with a state, with constants from `record`."""
         result = np.zeros((len(rows), self.sides, self.neurons, self.segments))
         x, k = (aligned(1, in_lanes(form, 1)) for form in (rows.dtype, np.dtype(self.work(1, 1.0))))
         read_outputs(matrix(np.ascontiguousarray(rows)), matrix(x)[0], x, k, record, result)
@@ -562,7 +567,7 @@ class Circuit:
 
 
 def _weights(label: str, value: Any) -> Weights:
-    """A number, or rows of numbers by side, as tuples."""
+    """Return a number, or rows of numbers by side as tuples."""
     array = within(label, value, -MAX_STRENGTH, MAX_STRENGTH)
     if array.ndim == 0:
         return float(array)
@@ -574,7 +579,7 @@ def _weights(label: str, value: Any) -> Weights:
 def _once(name: str, labels: Iterable[str]) -> None:
     names = list(labels)
     if twice := sorted({each for each in names if names.count(each) > 1}):
-        raise ValueError(f"{name} must have each name once, got {', '.join(twice)} more than once; give name")
+        raise ValueError(f"{name} must have each name once, got {', '.join(twice)} more than once; set name")
 
 
 def _mapping(name: str, table: Any) -> Mapping[str, Any]:
@@ -584,7 +589,7 @@ def _mapping(name: str, table: Any) -> Mapping[str, Any]:
 
 
 def _check_keys(name: str, table: Any, choices: Sequence[str]) -> None:
-    """Raise ValueError unless a mapping has no other keys than these."""
+    """Raise ValueError if a mapping has a key that is not one of ``choices``."""
     for key in _mapping(name, table):
         choice(f"{name}: name", key, choices)
 

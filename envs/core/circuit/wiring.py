@@ -1,4 +1,4 @@
-"""What a circuit is compiled to: the channels, tracts and windows along which the kernels run."""
+"""Compiled form of a circuit: the channels, tracts and windows that the kernels loop over."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ OUTPUTS = {"tanh": TANH, "positive": POSITIVE, "linear": LINEAR}
 PORTS = {"excite": EXCITATORY, "inhibit": INHIBITORY, "phase": RATE}
 
 TILE = 25
-"""Segments for which weights that are the same in all are read, in animals side by side."""
+"""Number of segments whose weights are stored for animals side by side, if all segments have equal weights."""
 
 
 class Wiring:
-    """What the kernels run along: channels, tracts, windows and links, found once for a circuit."""
+    """Channels, tracts, windows and links of a circuit."""
 
     def __init__(self, circuit: Any) -> None:
         self.circuit = circuit
@@ -31,13 +31,13 @@ class Wiring:
         self.links: list[tuple[int, int, int, int, int, int, float]] = []
         for n, projection in enumerate(circuit.projections):
             self._add(n, projection)
-        if not self.links:  # kernels need one of each: nothing onto no cell
+        if not self.links:  # kernels need at least one of each: one without a target
             self.windows, self.links = [(0, 0, 1, 0, circuit.segments)], [(0, 0, -1, 0, 0, -1, 0.0)]
         self.tracts = self.tracts or [(0, False, circuit.populations[0].sides)]
         self.pad = max(max(window[:2]) for window in self.windows)
 
     def _add(self, n: int, projection: Any) -> None:
-        """Add the links of a projection: one, or of phases the four of sines and cosines."""
+        """Add the links of a projection: one, or four products of sines and cosines for phases."""
         names = self.circuit.names
         source, target = names.index(projection.source), names.index(projection.target)
         cells = self.circuit.populations[source].cells or (0, self.circuit.segments)
@@ -62,11 +62,11 @@ class Wiring:
             self.links.append((n, channel, target, port, self.windows.index(window), place, factor))
 
     def sides_of(self, crossed: bool, sided: int) -> list[int]:
-        """Side of the source, by side of the target."""
+        """Return the side of the source by side of the target."""
         return [0 if sided == 1 else 1 - side if crossed else side for side in range(self.circuit.sides)]
 
     def record(self, joints: int, dt: float) -> NDArray[Any]:
-        """Constants for the kernels, (1,) record."""
+        """Return the constants for the kernels, a (1,) record."""
         circuit, q = self.circuit, np.arange(self.circuit.segments)
         counts = (len(self.links), len(self.windows), len(self.tracts), max(len(circuit.senses), 1))
         sizes = (circuit.sides, circuit.neurons, len(circuit.names), circuit.segments, joints)
@@ -127,7 +127,7 @@ class Wiring:
         return np.divide(1.0, count, out=np.zeros(len(q)), where=count > 0)
 
     def _body(self, one: Any, joints: int) -> None:
-        """Which joints are sensed by which segments, and which segments drive the muscles of a joint."""
+        """Set which joints each segment senses, and which segments drive the muscles of a joint."""
         circuit, joint = self.circuit, self.circuit.joints(joints)
         for i, sense in enumerate(circuit.senses):
             one["felt"][i] = weights = sense.weights(joint, joints)

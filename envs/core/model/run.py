@@ -296,7 +296,7 @@ class _Source:
             raise ValueError(f"drive must have shape {allowed}, got {drive_shape}")
 
     def ask(self, first: int, holds: int) -> tuple[NDArray[np.float64], bool]:
-        """Return drives (T, B, nu) of ``holds`` from the ``first``, fewer before an invalid one, and whether they end."""
+        """Return drives (T, B, nu) from the ``first`` hold, fewer before an invalid one, and whether they end."""
         times: NDArray[np.float64] = (np.arange(first, first + holds, dtype=float) + 0.5) * self._hold
         parts: list[NDArray[np.float64]] = [part(times) for part in self._parts]
         answered = min(map(len, parts))
