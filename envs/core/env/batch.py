@@ -1,4 +1,4 @@
-"""What runs inside an environment: rows of one task with their memories and generators."""
+"""Core of both environments: rows of one task with their memories and random generators."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ if TYPE_CHECKING:
 RENDER_MODES = ("rgb_array", "human")
 
 IMPERFECT = ("sensor_noise", "sensor_dropout", "sensor_step", "observation_delay", "action_delay")
-"""Arguments of all environments that make senses imperfect and hands late."""
+"""Arguments of all environments for imperfect sensors and delayed actions."""
 
 SHARED = ("history", "randomize", "split", "signals", "observation", "pixels", "modes", *IMPERFECT)
-"""Arguments of all environments that change what is observed, drawn or in the info."""
+"""Arguments of all environments that change observations, random values or the info."""
 
 FASTEST = 50.0
-"""Most frames a second, Hz; a task with a higher control rate is shown in slow motion."""
+"""Highest frame rate, Hz; tasks with a higher control rate are shown in slow motion."""
 
 SMALLEST, LARGEST = 64, 4096
-"""Width and height of a frame, pixels."""
+"""Smallest and largest width and height of a frame, pixels."""
 
 Snapshot = dict[str, Any]
 """State of environments as plain arrays; can be pickled."""
 
 
 def _make_task(task: str, arguments: Mapping[str, Any], split: str | None) -> Task:
-    """Make a task by its name, with its arguments and the split that its hidden options are drawn from."""
+    """Make a task from its name, its arguments and the split of its hidden options."""
     kind = load_task(task)
     allowed = task_arguments(kind)
     for key in arguments:
-        if key not in allowed:  # in Python's words, by which libraries tell that they may leave it out
+        if key not in allowed:  # Python's wording: libraries look for it and drop the argument
             raise TypeError(
                 f"{kind.__name__} got an unexpected keyword argument {key!r}; allowed are "
                 f"{', '.join((*allowed, *SHARED))}"
@@ -55,44 +55,37 @@ def _make_task(task: str, arguments: Mapping[str, Any], split: str | None) -> Ta
     if split is not None:
         choice("split", split, SPLITS)
         if split != "robust" and not instance.hidden:
-            raise ValueError(f"split must be 'robust' or None for {kind.__name__}, which hides nothing, got {split!r}")
+            raise ValueError(f"split must be 'robust' or None for {kind.__name__} (no hidden options), got {split!r}")
         instance.split = split
     return instance
 
 
 def _steps(task: Task) -> int:
-    """Time steps of a control period."""
+    """Return the number of time steps in a control period."""
     dt = task.animal.dt
     steps = 1.0 / (task.control_rate * dt)
     count = round(steps)
     if not 1 <= count <= MAX_STEPS or abs(steps - count) > 1e-6 * count:
         raise ValueError(
-            f"control_rate ({task.control_rate:g} Hz) and dt ({dt:g} s) must give a whole number of time steps in a "
+            f"control_rate ({task.control_rate:g} Hz) and dt ({dt:g} s) must give a whole number of time steps per "
             f"control period, at most {MAX_STEPS}, got {steps:g}"
         )
     return count
 
 
 class Batch:
-    """Rows of one task with their memories and generators; both environments are thin shells around it.
+    """Rows of one task with their memories and random generators, on which both environments are built.
+
+    Arguments that are not listed here are as for `BodyEnv`.
 
     Args:
-        task: Module and class, as in ``"gymnosoma.envs.worm.tasks:Crawl"``.
+        task: Module and class, such as ``"gymnosoma.envs.worm.tasks:Crawl"``.
         count: Number of rows.
-        history: Observations stacked into one, oldest first.
-        randomize: Name of a parameter or option to (low, high), to a `distributions.Distribution`, or to a function of
-            a generator; drawn for every episode.
-        split ({None, "train", "within", "test", "robust"}): Part of what is drawn for an episode; all by default, see
-            `spec.Hidden` and `spec.BODY`.
-        threads: Threads that advance the rows.
-        render_mode ({None, "rgb_array", "human"})
-        width, height: Of a frame, in pixels: 64 to 4096.
-        signals (sequence of str): Signals of the animal that are added to the info.
-        observation ({"fields", "modes", "pixels"}): What is observed.
-        pixels: Width and height of the pictures that are observed.
-        modes: Cosines by which fields along the body are observed with ``"modes"``.
-        sensor_noise, sensor_dropout, sensor_step, observation_delay, action_delay: As of `senses.Senses`.
-        **arguments: Of the task.
+        randomize: Parameters and options drawn for every episode: name to (low, high), to a
+            `distributions.Distribution`, or to a function of a generator.
+        split ({None, "train", "within", "test", "robust"}): See `spec.Hidden` and `spec.BODY`.
+        threads: Number of threads that advance the rows.
+        **arguments: Arguments of the task.
     """
 
     def __init__(
@@ -170,7 +163,7 @@ class Batch:
             self.view = View(self.task, count, width, height, self.fps, render_mode == "human")
 
     def set_parameters(self, values: Mapping[str, ArrayLike]) -> None:
-        """Set physical parameters of the animals in the middle of their episodes, one value or one per row."""
+        """Set physical parameters during episodes, one value for all rows or one per row."""
         for name, value in self.options.parameters(values, len(self.rows)).items():
             self.rows[name] = value
         self._observations = self._infos = None
@@ -178,7 +171,7 @@ class Batch:
     def reset(
         self, ids: NDArray[np.int64], values: Values | None = None, events: Sequence[Event] = (), keep: bool = False
     ) -> None:
-        """Start episodes in ``ids`` with options and events that `ResetOptions.read` gave; ``keep`` keeps these."""
+        """Start episodes in ``ids`` with values and events from `ResetOptions.read`; ``keep`` stores them."""
         if keep:
             self.options.keep(ids, values or {}, events)
         for some, options in self.options.episodes(ids, self.rngs, values or {}):
@@ -197,7 +190,7 @@ class Batch:
             self.view.record(self.rows, self.memory, ids)
 
     def check_actions(self, actions: ArrayLike, alone: bool = False) -> NDArray[np.float64]:
-        """Actions (B, n), or (n,) of an animal alone, as finite float64 (B, n) within [-1, 1]."""
+        """Check actions (B, n), or (n,) if ``alone``; return them as float64 (B, n), clipped to [-1, 1]."""
         shape = (len(self.rows), self.task.action_size)
         try:
             array = np.asarray(actions)
@@ -214,7 +207,7 @@ class Batch:
         return clipped
 
     def step(self, actions: NDArray[np.float64], ids: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        """Advance ``ids`` by one control period; rewards and the tasks' endings of all rows."""
+        """Advance ``ids`` by one control period; return rewards and endings of all rows."""
         task, rows, memory = self.task, self.rows, self.memory
         self.queue.apply_due(rows, ids, task.animal.dt)
         if self.senses is not None:
@@ -229,14 +222,14 @@ class Batch:
     def close_step(
         self, ending: NDArray[np.float64], elapsed: NDArray[np.float64], limit: float
     ) -> tuple[bool, NDArray[np.bool_], NDArray[np.bool_]]:
-        """Tell which episodes are over: whether any, those terminated, those truncated; ``elapsed`` is counted up."""
+        """Return whether any episode is over, which are terminated and which truncated; adds 1 to ``elapsed``."""
         count = len(self.rows)
         terminated, truncated = np.empty(count, np.bool_), np.empty(count, np.bool_)
-        status = np.ascontiguousarray(self.rows["status"])  # of several rows as of one: else it is compiled for both
+        status = np.ascontiguousarray(self.rows["status"])  # one layout, so that the kernel is compiled once
         return close_step(status, ending, elapsed, limit, terminated, truncated), terminated, truncated
 
     def failure(self, i: int, ending: NDArray[np.float64]) -> str | None:
-        """Reason for which the episode of row ``i`` failed, None if it did not: the animal's before the task's."""
+        """Return the reason for which row ``i`` failed (the animal's before the task's), or None if it did not."""
         if self.rows["status"][i] != 0.0:
             return self.task.animal.failures[self.rows["status"][i]]
         if ending[i] == 0.0 or self.task.endings[ending[i]].success:
@@ -244,7 +237,7 @@ class Batch:
         return self.task.endings[ending[i]].reason
 
     def observe(self, ids: NDArray[np.int64]) -> NDArray[Any]:
-        """Observe again in ``ids``, and give the stacked observations of all rows, as a copy."""
+        """Make new observations in ``ids``, and return a copy of the stacked observations of all rows."""
         frames = self.frames
         if len(ids):
             new = self._observations if self.pixels is None else None
@@ -261,21 +254,21 @@ class Batch:
         return np.concatenate(list(frames.swapaxes(0, 1)), -1)
 
     def _present(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[Any]:
-        """What there is to be observed in rows."""
+        """Return the current observations of rows, not stacked."""
         return self.task.hooks.observe(rows, memory) if self.pixels is None else self.pixels.draw(rows, memory)
 
     def info(self) -> dict[str, NDArray[Any]]:
-        """Physical quantities of all rows, and the signals asked for."""
+        """Return the info of all rows: the task's quantities and the requested ``signals``."""
         infos = self.task.hooks.close(self.rows, self.memory, False)[3] if self._infos is None else self._infos
         info = columns(infos)
         for name in self.signals:
             if name in info:
-                raise ValueError(f"signals: {name!r} is in the info already, as the task means it")
+                raise ValueError(f"signals: the task already sets {name!r} in the info")
             info[name] = self.task.animal.signal(self.rows, name)
         return info
 
     def save(self) -> Snapshot:
-        """Copy everything that the future depends on."""
+        """Copy all states that affect the future."""
         state = {name: getattr(self, name).copy() for name in ("rows", "memory", "frames")}
         if self.senses is not None:
             state["senses"] = self.senses.state.copy()
@@ -294,16 +287,16 @@ class Batch:
         return f"{kind.__module__}:{kind.__qualname__}"
 
     def restore(self, snapshot: Snapshot, **more: NDArray[Any]) -> None:
-        """Return to a snapshot of the same task with as many rows, with ``more`` arrays that it has."""
+        """Return to a snapshot of the same task and number of rows; ``more`` arrays are restored in place, too."""
         arrays = {"rows": self.rows, "memory": self.memory, "frames": self.frames, **more}
         if self.senses is not None:
             arrays["senses"] = self.senses.state
         parts = {"task", *arrays, "generators", "events", "randomize", "kept"}
         if not (isinstance(snapshot, Mapping) and parts <= snapshot.keys() and snapshot["task"] == self._name):
-            raise ValueError(f"snapshot must be one of {self._name}, as save() gives it, got {shown(snapshot)}")
+            raise ValueError(f"snapshot must be one of {self._name}, from save(), got {shown(snapshot)}")
         for name, own in arrays.items():
             _check_array(f"snapshot: {name}", snapshot[name], own)
-        for name, option in self.task.animal.parameters.items():  # kernels take some as indices
+        for name, option in self.task.animal.parameters.items():  # kernels use some as indices
             option.check(f"snapshot: rows: {name}", snapshot["rows"][name])
         count, states = len(self.rows), snapshot["generators"]
         for name in ("events", "kept", *(["generators"] if states else [])):
@@ -325,11 +318,11 @@ class Batch:
 
 
 def _check_array(name: str, value: Any, own: NDArray[Any]) -> None:
-    """Raise ValueError unless an array of a snapshot has the form of our ``own``, and finite numbers but for memory."""
+    """Raise ValueError if an array of a snapshot differs in form from ``own`` or has numbers that are not finite."""
     if not (isinstance(value, np.ndarray) and value.dtype == own.dtype and value.shape == own.shape):
         raise ValueError(f"{name} must be an array of shape {own.shape} and type {own.dtype}, as save() gives it")
     for part in [...] if own.dtype.names is None else own.dtype.names:
         numbers = value[part]
-        # What a task remembers may be infinite: a touch that is yet to come.
+        # Memory may contain infinity, such as the time of a touch before it happens.
         if (np.isnan(numbers) if name == "snapshot: memory" else ~np.isfinite(numbers)).any():
             raise ValueError(f"{name} must be finite, got {shown(numbers)} in {part}")

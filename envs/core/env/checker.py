@@ -1,4 +1,4 @@
-"""A checker for vector environments, which Gymnasium lacks."""
+"""Checker for vector environments, as a supplement to Gymnasium's ``check_env``."""
 
 from __future__ import annotations
 
@@ -17,21 +17,23 @@ def check_vector_env(
     seed: int = 0,
     policy: Callable[[Any], Any] | None = None,
 ) -> int:
-    """Check a vector environment step by step against scalar twins: spaces, values, resets, infos.
+    """Compare a vector environment with scalar environments step by step: spaces, values, resets, infos.
 
-    Works for any Gymnasium vector environment with array spaces whose row i, seeded ``seed + i``, should do
-    exactly what a scalar environment seeded so does. Everything is compared exactly.
+    All comparisons are exact. The function accepts any Gymnasium vector environment with array spaces whose row i,
+    seeded with ``seed + i``, should equal a scalar environment with this seed.
 
     Args:
-        envs: With ``metadata["autoreset_mode"]``, which decides what a reset should look like.
-        twin: Makes the scalar environment.
-        policy: Actions for all rows from observations; random ones by default.
+        envs: Vector environment, with its reset mode in ``metadata["autoreset_mode"]``.
+        twin: Function that makes the scalar environment.
+        steps: Number of steps.
+        seed: Seed of the first row.
+        policy: Function from observations to actions of all rows; random actions by default.
 
     Returns:
-        int: Episodes that ended during the check; with 0, resets were not tested.
+        int: Number of episodes that ended; if 0, resets were not tested.
 
     Raises:
-        AssertionError: Saying what differs, in which row, at which step.
+        AssertionError: If a value differs; the message has the row and the step.
     """
     mode = envs.metadata.get("autoreset_mode")
     _check(isinstance(mode, AutoresetMode), f"metadata['autoreset_mode'] must be an AutoresetMode, is {mode!r}")
@@ -87,7 +89,7 @@ def check_vector_env(
 
 
 def _check(right: Any, what: str) -> None:
-    if not right:  # not an assert statement, which python -O drops
+    if not right:  # python -O would remove an assert statement
         raise AssertionError(what)
 
 

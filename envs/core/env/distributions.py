@@ -1,4 +1,4 @@
-"""What is drawn anew for every episode: distributions of parameters and options."""
+"""Distributions of parameters and options that are drawn for every episode."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ FORMS = "(low, high), a Uniform, LogUniform, Normal or Choice, or a function of 
 
 
 class Distribution(ABC):
-    """What ``randomize`` draws a parameter or option from, once for every episode, by the row's own generator."""
+    """Distribution of a parameter or option in ``randomize``; each row draws from its own generator."""
 
     each: bool
-    """Whether every entry of what has a shape is drawn alone."""
+    """Whether the entries of an array are drawn independently."""
 
     @abstractmethod
     def draw(self, rng: np.random.Generator, size: Any = ()) -> ArrayLike:
@@ -28,15 +28,15 @@ class Distribution(ABC):
 
     @abstractmethod
     def ends(self) -> ArrayLike:
-        """Values between which, both included, all that is drawn lies."""
+        """Return values that include all possible draws between the smallest and the largest."""
 
 
 @dataclass(frozen=True)
 class Uniform(Distribution):
-    """Evenly between two values, as the pair ``(low, high)`` says it, too.
+    """Uniform distribution between two values; ``(low, high)`` is short for it.
 
     Args:
-        each: Draw every entry of what has a shape alone, instead of one number for all.
+        each: Draw the entries of an array independently; False draws one number for all.
     """
 
     low: float
@@ -55,7 +55,7 @@ class Uniform(Distribution):
 
 @dataclass(frozen=True)
 class LogUniform(Uniform):
-    """Evenly in the logarithm between two values above 0; see `Uniform`."""
+    """Distribution between two values above 0 whose logarithm is uniform; see `Uniform`."""
 
     def __post_init__(self) -> None:
         number("low", self.low, above=0)
@@ -63,15 +63,15 @@ class LogUniform(Uniform):
 
     def draw(self, rng: np.random.Generator, size: Any = ()) -> ArrayLike:  # noqa: D102
         values = np.exp(rng.uniform(np.log(self.low), np.log(self.high), size))
-        return np.clip(values, self.low, self.high)  # what is rounded stays within
+        return np.clip(values, self.low, self.high)  # rounding errors
 
 
 @dataclass(frozen=True)
 class Normal(Distribution):
-    """Normal, cut off at two values, between which the mean lies; see `Uniform`.
+    """Normal distribution truncated to two values, with the mean between them; see `Uniform`.
 
     Args:
-        deviation: Standard deviation of what is not cut off.
+        deviation: Standard deviation before truncation.
     """
 
     mean: float
@@ -86,7 +86,7 @@ class Normal(Distribution):
         number("mean", self.mean, minimum=self.low, maximum=self.high)
 
     def draw(self, rng: np.random.Generator, size: Any = ()) -> ArrayLike:  # noqa: D102
-        from scipy.special import ndtr, ndtri  # what draws evenly needs no scipy
+        from scipy.special import ndtr, ndtri  # other distributions do not need scipy
 
         places = ndtr((np.array([self.low, self.high]) - self.mean) / self.deviation)
         values = self.mean + self.deviation * ndtri(rng.uniform(places[0], places[1], size))
@@ -98,12 +98,12 @@ class Normal(Distribution):
 
 @dataclass(frozen=True)
 class Choice(Distribution):
-    """One of some values.
+    """Distribution over a list of values.
 
     Args:
-        values: Numbers, or arrays of the shape of what is drawn.
-        weights: How likely each is, in any unit; all alike by default.
-        each: As of `Uniform`, of values that are numbers.
+        values: Numbers, or arrays with the shape of the option.
+        weights: Relative probabilities; equal by default.
+        each: As for `Uniform`, if the values are numbers.
     """
 
     values: Sequence[ArrayLike]
@@ -133,18 +133,18 @@ def _ordered(low: Any, high: Any) -> None:
 
 
 Distributions = Mapping[str, Distribution | Callable[[np.random.Generator], ArrayLike]]
-"""What is drawn for an episode, by name: checked."""
+"""Checked distributions by name."""
 
 
 def read_distributions(randomize: Any, option: Callable[[str, str], Option], alone: Container[str]) -> Distributions:
     """Check the distributions of ``randomize``.
 
     Args:
-        option: Gives the `Option` of a label for errors and a name, which must be known.
-        alone: Names of options of which one number may stand for all entries.
+        option: Function from a label for errors and a name to the `Option`; raises ValueError if it is unknown.
+        alone: Names of array options whose entries may all be one number.
 
     Raises:
-        ValueError: For what is no distribution of an option's values, naming it.
+        ValueError: If a distribution is invalid for its option; the message names it.
     """
     if not isinstance(randomize, Mapping):
         raise ValueError(f"randomize must map names to (low, high), got {shown(randomize)}")
@@ -175,7 +175,7 @@ def read_distributions(randomize: Any, option: Callable[[str, str], Option], alo
 def drawn(
     randomize: Distributions, rngs: Sequence[np.random.Generator], option: Callable[[str, str], Option]
 ) -> dict[str, NDArray[np.float64]]:
-    """Draw options, each with an entry for every generator; what a function gives is checked."""
+    """Draw options with an entry for every generator; results of functions are checked."""
     values: dict[str, list[Any]] = {name: [] for name in randomize}
     for rng in rngs:
         for name, one in randomize.items():

@@ -1,4 +1,4 @@
-"""Tasks in Gymnasium's goal form: a place is to be reached, the reward says only whether it is."""
+"""Tasks in Gymnasium's goal form: reach a place, with a reward that shows only success."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from .task import EpisodeStart, Rows, Task
 
 
 class GoalTask(Task):
-    """A task that ``goal=True`` turns into Gymnasium's goal form; its class stands before that of the animal's tasks.
+    """Task with Gymnasium's goal form if ``goal=True``; list this class before the animal's base task.
 
-    Places are seen as from where the animal's own place was at the start, x along its direction then. The reward is -1
-    until the place is within ``radius`` of the wanted one, then 0: price and fine are off. Only success and an animal
-    that breaks down end an episode, for an early end would be a way to fewer of these rewards.
+    Places are relative to the animal's place at the start, with x along its direction then. The reward is 0 within
+    ``radius`` of the desired place and -1 outside, without costs and penalties. Only success and a breakdown of the
+    animal end an episode, because any earlier end would avoid negative rewards.
     """
 
     radius: float
     goal_scale: float
-    """Of the places, m."""
+    """Scale of places, m."""
     goal_instead: str
-    """Field that the wanted place replaces."""
+    """Field that the desired place replaces."""
     arguments = {  # noqa: RUF012
         "goal": (
-            "True gives the goal form: the observation is a mapping with ``observation``, ``achieved_goal`` and "
-            "``desired_goal``, the reward -1 until within the radius, then 0"
+            "True selects the goal form: the observation is a mapping with ``observation``, ``achieved_goal`` and "
+            "``desired_goal``; the reward is 0 within the radius and -1 outside"
         )
     }
 
@@ -44,12 +44,12 @@ class GoalTask(Task):
         super().__init__(**arguments)
 
     def goal_place(self, row: Any) -> Any:
-        """Place (x, y) m that is to come to the goal; by default the centre of mass."""
+        """Return the place (x, y) m that must reach the goal; by default the centre of mass."""
         return row.centre[0], row.centre[1]
 
     @abstractmethod
     def goal_wanted(self, memory: Any) -> Any:
-        """Give the place (x, y) m to which it is to come."""
+        """Return the place (x, y) m of the goal."""
 
     def fields(self) -> dict[str, Field]:  # noqa: D102
         fields = super().fields()
@@ -58,9 +58,9 @@ class GoalTask(Task):
         fields.pop(self.goal_instead, None)
         return {
             **fields,
-            "facing": Field(2, "1", 1.0, "direction along and left of that at the start"),
-            "achieved_goal": Field(2, "m", self.goal_scale, "place, from that at the start and along its direction"),
-            "desired_goal": Field(2, "m", self.goal_scale, "place to be reached, likewise"),
+            "facing": Field(2, "1", 1.0, "direction, along and to the left of that at the start"),
+            "achieved_goal": Field(2, "m", self.goal_scale, "place relative to the start, x along the direction then"),
+            "desired_goal": Field(2, "m", self.goal_scale, "place to be reached, in the same coordinates"),
         }
 
     def memory_fields(self) -> list[tuple[Any, ...]]:  # noqa: D102
@@ -76,7 +76,7 @@ class GoalTask(Task):
             episodes.memory["frame"][:, 2] = np.arctan2(ahead[:, 1], ahead[:, 0])
 
     def seen_from_start(self, memory: Any, x: Any, y: Any) -> Any:
-        """Place as from that at the start, along and left of the direction then, m."""
+        """Return a place relative to that at the start, along and to the left of the direction then, m."""
         return body_frame(memory.frame[2], x - memory.frame[0], y - memory.frame[1])
 
     def sense(self, row: Any, memory: Any, observation: Any) -> None:  # noqa: D102
@@ -104,11 +104,11 @@ class GoalTask(Task):
         return 0.0 if math.sqrt(x * x + y * y) <= self.radius else -1.0
 
     def observed(self, place: Any) -> Any:
-        """Give what is observed of a coordinate of a goal."""
+        """Return the observed value of a goal's coordinate."""
         return float(np.float32(min(max(place / self.goal_scale, -LIMIT), LIMIT)))
 
     def compute_reward(self, achieved: ArrayLike, desired: ArrayLike) -> Floats:
-        """Rewards (...) of goals (..., 2) as they are observed."""
+        """Return the rewards (...) of observed goals (..., 2)."""
         away = self.goal_scale * (np.asarray(achieved, float) - np.asarray(desired, float))
         return np.where(np.sqrt(np.sum(away * away, -1)) <= self.radius, 0.0, -1.0)
 

@@ -1,4 +1,4 @@
-"""Options of resets: what is given for an episode, kept for those that follow, and drawn for each."""
+"""Options of resets: values of an episode, values kept for later episodes, and random values."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ Values = Mapping[str, NDArray[np.float64]]
 
 @dataclass(frozen=True)
 class Defaults:
-    """Options and events of all episodes of a row, until a reset replaces them."""
+    """Options and events of a row that apply to all episodes until a reset replaces them."""
 
     values: Values = field(default_factory=dict)
     events: Sequence[Event] = ()
 
 
 class ResetOptions:
-    """Options of a task's resets, with what each row keeps and draws.
+    """Options of a task's resets, with the kept values and the distributions.
 
     Args:
-        count: Rows.
-        randomize: As of `Batch`.
+        count: Number of rows.
+        randomize: As for `Batch`.
     """
 
     def __init__(self, task: Task, count: int, randomize: Any) -> None:
@@ -42,19 +42,19 @@ class ResetOptions:
         """Options by name, the animal's parameters first."""
         self.set_randomize(randomize)
         self.defaults = [Defaults()] * count
-        """Options of each row that stay for later resets."""
+        """Options of each row that apply to later resets."""
 
     def set_randomize(self, randomize: Any) -> None:
-        """Draw otherwise from the next episodes on."""
+        """Replace the distributions, starting with the next episodes."""
         self.randomize: Distributions = {}
-        """Distributions of what is drawn for every episode."""
+        """Distributions of parameters and options, drawn for every episode."""
         if randomize is not None:
             from .distributions import read_distributions
 
             self.randomize = read_distributions(randomize, self._option, self._task.animal.parameters)
 
     def _option(self, label: str, name: str) -> Option:
-        """Option of this name; ValueError if there is none."""
+        """Return the option ``name``; raises ValueError if there is none."""
         if name not in self.options:
             if name in self._task.unavailable:
                 raise ValueError(f"{label} needs {self._task.unavailable[name]}")
@@ -62,7 +62,7 @@ class ResetOptions:
         return self.options[name]
 
     def read(self, options: Mapping[str, Any] | None, count: int) -> tuple[Values, list[Event], bool]:
-        """Check the options of a reset of ``count`` rows: values, events, and whether they are to be kept."""
+        """Check the options of a reset of ``count`` rows; return values, events, and whether to keep them."""
         if not isinstance(options, Mapping | None):
             raise ValueError(f"options must map names to values, got {shown(options)}")
         values = dict(options or {})
@@ -80,7 +80,7 @@ class ResetOptions:
         }
 
     def parameters(self, values: Mapping[str, ArrayLike], count: int) -> Values:
-        """Check physical parameters, and spread them over ``count`` rows."""
+        """Check physical parameters and broadcast them to ``count`` rows."""
         for name in values:
             if name not in self._task.animal.parameters:
                 allowed = ", ".join(self._task.animal.parameters)
@@ -88,7 +88,7 @@ class ResetOptions:
         return self._spread("parameters", values, count)
 
     def keep(self, ids: NDArray[np.int64], values: Values, events: Sequence[Event]) -> None:
-        """Keep values and events, which have an entry for each of ``ids``, for the episodes that follow."""
+        """Store values and events, with an entry for each of ``ids``, for later episodes."""
         for j, i in enumerate(ids):
             own = {name: value[j].copy() for name, value in values.items()}
             self.defaults[i] = Defaults(own, [event.of(j) for event in events])
@@ -96,9 +96,9 @@ class ResetOptions:
     def episodes(
         self, ids: NDArray[np.int64], rngs: Sequence[np.random.Generator], values: Values
     ) -> Iterator[tuple[NDArray[np.int64], dict[str, NDArray[np.float64]]]]:
-        """Give ``ids`` in parts whose options have the same names, each with its options.
+        """Divide ``ids`` into parts that set the same options; yield each part with its options.
 
-        Given ``values`` win over kept ones, and these over drawn ones; ``rngs`` are those of all rows.
+        ``values`` override stored values, which override random ones; ``rngs`` are the generators of all rows.
         """
         parts: dict[Any, list[int]] = {}
         for j, i in enumerate(ids):

@@ -1,4 +1,4 @@
-"""Bookkeeping of rows in every step of a `Batch`: as kernels, because it is done so often."""
+"""Kernels for the bookkeeping of rows in each step of a `Batch`."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from ..kernels.jit import kernel
 
 @kernel
 def clip_actions(actions, clipped):
-    """Clip actions to [-1, 1]; tell whether all of them are finite.
+    """Clip actions to [-1, 1]; return whether all of them are finite.
 
     Args:
         actions ((B, n) float)
-        clipped ((B, n) float64): Written.
+        clipped ((B, n) float64): Output.
 
     Returns:
         bool
@@ -29,12 +29,12 @@ def clip_actions(actions, clipped):
 
 @kernel
 def limit_change(target, before, largest, step, drive):
-    """Come as near to a target as a drive may be, and as fast as it may change.
+    """Move a drive towards a target, with limits on its magnitude and its change.
 
     Args:
-        target, before ((B, n) float64): What is wanted, and the drive so far.
+        target, before ((B, n) float64): Target, and present drive.
         largest, step: Largest magnitude, and largest change.
-        drive ((B, n) float64): Written.
+        drive ((B, n) float64): Output.
     """
     for b in range(target.shape[0]):
         for j in range(target.shape[1]):
@@ -44,12 +44,13 @@ def limit_change(target, before, largest, step, drive):
 
 @kernel
 def scale_down(values, scale, limit, scaled):
-    """Divide values by the scales of their columns, within plus or minus a limit.
+    """Divide values by the scales of their columns and clip them.
 
     Args:
         values ((B, d) float64)
         scale ((d,) float64)
-        scaled ((B, d) float32): Written.
+        limit: Largest magnitude of a result.
+        scaled ((B, d) float32): Output.
     """
     for b in range(values.shape[0]):
         for j in range(values.shape[1]):
@@ -58,14 +59,14 @@ def scale_down(values, scale, limit, scaled):
 
 @kernel
 def close_step(status, ending, elapsed, limit, terminated, truncated):
-    """Close a step: a failed animal or its task ends an episode, the clock truncates it.
+    """Find the episodes that a step ends: failed animals and endings of tasks terminate, the time limit truncates.
 
     Args:
-        status ((B,) float): Of the animals; 0 means that all is well.
-        ending ((B,) float): Of the tasks; 0 while they go on.
+        status ((B,) float): Status of the animals; 0: no failure.
+        ending ((B,) float): Ending of the tasks; 0: the episode goes on.
         elapsed ((B,) float): Steps of the episodes; one is added.
         limit: Steps after which an episode is truncated.
-        terminated, truncated ((B,) bool): Written.
+        terminated, truncated ((B,) bool): Output.
 
     Returns:
         bool: Whether any episode is over.

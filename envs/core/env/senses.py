@@ -1,4 +1,4 @@
-"""Imperfect senses and late hands: what lies between a task and whoever plays it."""
+"""Imperfect sensors and delayed actions, between a task and its agent."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from .spec import LIMIT
 from .task import Task
 
 LONGEST_DELAY = 1000
-"""Control periods by which senses or hands may be late."""
+"""Longest delay, control periods."""
 
 _DROPS = np.uint64(0x5851F42D4C957F2D)
-"""Makes the seed of what is dropped from that of the noise."""
+"""Combined with the seed of the noise to obtain the seed of dropouts."""
 
 
 class Senses:
-    """What happens to observations and actions on their way, with the state that this takes of each row.
+    """Errors and delays of observations and actions, with their state for each row.
 
-    Noise is added, the sum is rounded to steps, some numbers are dropped, and all of it arrives late. What is drawn is
-    a function of a seed of the row, which its generator gives at the start of an episode, and of the observation's
-    number in the episode; so a row does not depend on how many there are.
+    Noise is added first, then values are rounded, some numbers are dropped, and the result is delayed. Random numbers
+    are a function of the row's seed, drawn from its generator at the start of an episode, and of the index of the
+    observation, so they do not depend on the number of rows.
 
     Args:
-        count: Rows.
-        shape, dtype: Of one observation.
+        count: Number of rows.
+        shape, dtype: Form of one observation.
         sensor_noise (mapping): Field of the observation to the standard deviation of its noise, in the field's unit.
-        sensor_dropout (mapping): Field to the probability with which each of its numbers reads 0 in an observation.
-        sensor_step (mapping): Field to the step to whose multiples it is rounded, in its unit.
-        observation_delay, action_delay: In control periods. The first observation is seen until the second arrives;
-            until the first action does, the animal gets the one whose values are nearest to 0.
+        sensor_dropout (mapping): Field to the probability that one of its numbers reads 0.
+        sensor_step (mapping): Field to its resolution: values are rounded to multiples of it, in the field's unit.
+        observation_delay, action_delay: Delays in control periods. Before the second observation arrives, the first is
+            repeated; before the first action arrives, the action with values nearest to 0 is applied.
 
     Raises:
-        ValueError: For an unknown field or an impossible value, naming it.
+        ValueError: If a field is unknown or a value is invalid.
     """
 
     def __init__(
@@ -84,10 +84,10 @@ class Senses:
                 ("acted", "f8", (action_delay, task.action_size)),
             ],
         )
-        """Records (B,): seed, observations in the episode, and what is under way, oldest first."""
+        """Records (B,): seed, number of observations in the episode, and delayed values, oldest first."""
 
     def begin(self, ids: NDArray[np.int64], rngs: Sequence[np.random.Generator], first: NDArray[Any]) -> NDArray[Any]:
-        """Begin episodes in ``ids`` with what is there to be seen, (A, ...); gives what is seen of it."""
+        """Begin episodes in ``ids`` with first observations (A, ...); return them with sensor errors."""
         if self._draws:
             self.state["seed"][ids] = [rng.integers(2**63, dtype=np.uint64) for rng in rngs]
         self.state["count"][ids] = 0.0
@@ -97,7 +97,7 @@ class Senses:
         return first
 
     def see(self, present: NDArray[Any], ids: NDArray[np.int64]) -> NDArray[Any]:
-        """What is seen in ``ids`` when ``present`` (B, ...) is there; other rows hold anything."""
+        """Return late and disturbed observations when ``present`` (B, ...) are the true ones; only ``ids`` are valid."""
         state = self.state
         state["count"][ids] += 1.0
         present = self._disturbed(present, state)
@@ -106,7 +106,7 @@ class Senses:
         return self._later("seen", present, ids)
 
     def act(self, actions: NDArray[np.float64], ids: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Actions (B, n) that arrive in ``ids`` when ``actions`` are sent."""
+        """Return the delayed actions (B, n) when ``actions`` are sent; only ``ids`` are valid."""
         return self._later("acted", actions, ids) if self._late_hands else actions
 
     def _later(self, name: str, sent: NDArray[Any], ids: NDArray[np.int64]) -> NDArray[Any]:
@@ -117,7 +117,7 @@ class Senses:
         return arrived
 
     def _disturbed(self, observations: NDArray[Any], state: NDArray[Any]) -> NDArray[Any]:
-        """Add the noise, rounding and dropouts of the senses to observations, without their delay."""
+        """Add noise, rounding and dropouts to observations, without the delay."""
         if not (self._draws or len(self._rounded)):
             return observations
         observations = observations.astype(float)
@@ -135,13 +135,13 @@ class Senses:
 def _of_fields(
     argument: str, values: Any, fields: Iterable[str] | None, task: Task
 ) -> list[tuple[str, Any, slice, str]]:
-    """Name, value, place in the observation and unit of each field that an argument is about."""
+    """Return name, value, slice of the observation and unit of each field in an argument."""
     if not isinstance(values, Mapping | None):
         raise ValueError(f"{argument} must map fields of the observation to numbers, got {shown(values)}")
     entries = []
     for name, value in (values or {}).items():
         if fields is None:
-            raise ValueError(f"{argument} needs observation='fields': pixels have no field {shown(name)}")
+            raise ValueError(f"{argument} needs observation='fields', got {shown(name)} with 'pixels'")
         choice(argument, name, fields)
         entries.append((name, value, task.layout.slices[name], task.layout.fields[name].unit))
     return entries

@@ -1,6 +1,6 @@
-"""What a task is made of, as data: entries of observations and actions, endings, the score, what is hidden.
+"""Parts of a task as data: fields of observations and actions, endings, score, hidden options.
 
-The spaces, the checks and the documentation of an environment are all made from these, so that they agree.
+Spaces, checks and documentation of an environment are made from them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..arguments import choice, whole
 from .row_kernels import scale_down
 
 LIMIT = 10.0
-"""Observations are clipped to this many times their scale."""
+"""Observations are clipped to this multiple of their scale."""
 
 
 GOALS = ("achieved_goal", "desired_goal")
@@ -24,17 +24,17 @@ GOALS = ("achieved_goal", "desired_goal")
 
 @dataclass(frozen=True)
 class Field:
-    """One entry of the observation: ``size`` numbers, observed as value / ``scale``.
+    """Entry of the observation: ``size`` numbers, observed as value / ``scale``.
 
-    A field that holds a signal of the animal has that signal's name.
+    A field that contains a signal of the animal has the signal's name.
 
     Args:
-        unit: SI unit of the value; several, separated by commas, where the numbers differ in it.
-        scale (float or tuple of float): Typical magnitude in that unit; observations lie in [-10, 10] times it.
-        meaning: For the documentation.
-        along: Lists that it holds one after the other, each with a number for each joint along the body.
-        usual: Joints of the body at which these numbers are what they are: angles become smaller the more joints there
-            are. 0 where they do not.
+        unit: SI unit of the values; separated by commas if the numbers have different units.
+        scale (float or tuple of float): Typical magnitude in that unit; observations are clipped to [-10, 10] times it.
+        meaning: Text for the documentation.
+        along: Number of lists in the field with one number per joint along the body, one list after the other.
+        usual: Number of joints to which values such as angles are scaled in `ModeLayout`, since they become smaller in
+            a body with more joints; 0: not scaled.
     """
 
     size: int
@@ -63,7 +63,7 @@ class Layout:
         self.size = len(self.scale)
 
     def pack(self, values: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float32]:
-        """Pack values in SI, each (B, size) or (B,), into observations (B, d)."""
+        """Convert values in SI, each (B, size) or (B,), to observations (B, d)."""
         first = next(iter(values.values()))
         packed = np.empty((len(first), self.size))
         for name, part in self.slices.items():
@@ -74,7 +74,7 @@ class Layout:
         return observations
 
     def unpack(self, observations: NDArray[np.floating]) -> dict[str, NDArray[np.float64]]:
-        """Unpack the newest frame of observations (B, k d) into values in SI, each (B, size)."""
+        """Convert the newest frame of observations (B, k d) to values in SI, each (B, size)."""
         if observations.ndim != 2:
             raise ValueError(
                 f"observation must be 'fields' for a controller that reads them, got observations of shape "
@@ -85,17 +85,17 @@ class Layout:
 
 
 class ModeLayout(Layout):
-    """A layout in which fields along the body are amplitudes of cosines, as many for bodies of any number of joints.
+    """Layout whose fields along the body are amplitudes of cosines, a fixed number for any number of joints.
 
-    They are those that come closest to the values; of angles and their rates, times the joints by those of the usual
-    body, so that a body that is bent alike is observed alike, however finely it is divided.
+    The cosines are fitted to the values by least squares. For angles and their rates, amplitudes are multiplied by the
+    number of joints over ``usual``, so that the observation of a bent body does not depend on its number of joints.
 
     Args:
         fields (mapping of name to Field)
-        modes: Cosines, of 0, 1/2, 1, ... waves from the first joint to the last.
+        modes: Number of cosines, with 0, 1/2, 1, ... waves from the first joint to the last.
 
     Raises:
-        ValueError: For an impossible number of them, or where no field lies along a body.
+        ValueError: If ``modes`` is out of range, or no field has values along a body.
     """
 
     def __init__(self, fields: Mapping[str, Field], modes: int) -> None:
@@ -108,17 +108,17 @@ class ModeLayout(Layout):
             cosines = np.cos(np.pi * np.arange(modes)[:, None] * np.linspace(0.0, 1.0, joints))
             weights = np.linalg.solve(cosines @ cosines.T, cosines) * (joints / field.usual if field.usual else 1.0)
             self._weights[name] = (field.along, weights)
-            as_usual = f", as of {field.usual} joints" if field.usual else ""
+            as_usual = f", scaled to {field.usual} joints" if field.usual else ""
             meaning = f"{field.meaning}; amplitudes of {modes} cosines along the body{as_usual}"
             observed[name] = replace(field, size=modes * field.along, meaning=meaning)
         if not self._weights:
             raise ValueError(
-                "observation must be 'fields' or 'pixels' where nothing is observed along a body, got 'modes'"
+                "observation must be 'fields' or 'pixels' for a task without fields along a body, got 'modes'"
             )
         super().__init__(observed)
 
     def pack(self, values: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float32]:
-        """Pack values in SI, those along the body joint by joint, into observations (B, d)."""
+        """Convert values in SI, joint by joint along the body, to observations (B, d)."""
         amplitudes = {}
         with np.errstate(all="ignore"):  # rows that have failed
             for name, (lists, weights) in self._weights.items():
@@ -127,21 +127,20 @@ class ModeLayout(Layout):
         return super().pack({**values, **amplitudes})
 
     def unpack(self, observations: NDArray[np.floating]) -> dict[str, NDArray[np.float64]]:
-        """Refuse: controllers read joints."""
+        """Raise ValueError, because controllers need values joint by joint."""
         raise ValueError("observation must be 'fields' for a controller that reads them, got 'modes'")
 
 
 @dataclass(frozen=True)
 class ActionField:
-    """One entry of the action: ``size`` numbers in [-1, 1], which mean ``low`` .. ``high``.
+    """Entry of the action: ``size`` numbers in [-1, 1], mapped to ``low`` .. ``high``.
 
     Args:
-        low, high: What -1 and 1 mean.
-        unit: SI unit of these.
-        meaning: For the documentation.
-        truth: Of an answer: key of the info with the value that would be right, which is there from the reset on.
-        verdict: Whether only the side of the middle counts: ``high`` is right where the truth is 1, ``low`` where it is
-            0.
+        low, high: Values at -1 and 1.
+        unit: SI unit of these values.
+        meaning: Text for the documentation.
+        truth: If the entry is an answer: key of the info that has the correct value, starting with the reset.
+        verdict: Whether only the sign of the action counts: ``high`` is correct if the truth is 1, ``low`` if it is 0.
     """
 
     size: int
@@ -155,11 +154,11 @@ class ActionField:
 
 @dataclass(frozen=True)
 class Ending:
-    """How a task may end an episode.
+    """Way in which a task may end an episode.
 
     Args:
-        reason: For people; ``info["failure"]`` of an episode that failed.
-        success: Otherwise it is a failure.
+        reason: Text for users, in ``info["failure"]`` if the episode failed.
+        success: Whether the ending is a success or a failure.
     """
 
     reason: str
@@ -168,14 +167,13 @@ class Ending:
 
 @dataclass(frozen=True)
 class Score:
-    """Number by which a task's results are compared: an info key of the last step, or ``"return"``.
+    """Number by which policies are compared on a task: an info key of the last step, or ``"return"``.
 
     Args:
-        unit: For people, such as "mm/s".
-        factor: From the info's SI unit to ``unit``.
-        failed: Score of an episode that failed, in the info's unit; a return stays what it is.
-        binary: Whether most episodes have one of two scores, as of an answer that is right or wrong: to be as sure of
-            the mean takes more of them.
+        unit: Unit in texts, such as "mm/s".
+        factor: Conversion factor from the info's SI unit to ``unit``.
+        failed: Score of a failed episode in the info's unit; a return is not replaced.
+        binary: Whether most scores have one of two values, such as right or wrong; means then need more episodes.
     """
 
     name: str
@@ -186,7 +184,7 @@ class Score:
 
 
 SPLITS = ("train", "within", "test", "robust")
-"""Parts of what may be drawn for an episode: see `Hidden`; ``"robust"`` draws from all, for a body that is another."""
+"""Parts of the ranges of hidden options, see `Hidden`; ``"robust"``: the whole range, with a changed body, `BODY`."""
 
 
 WITHIN = (2, 7)
@@ -194,19 +192,20 @@ WITHIN = (2, 7)
 
 
 BODY = (0.7, 1.3)
-"""Factors between which ``split="robust"`` draws each of the animal's ``varied`` parameters, for every episode."""
+"""Range of the factor on each of the animal's ``varied`` parameters, drawn per episode with ``split="robust"``."""
 
 
 @dataclass(frozen=True)
 class Hidden:
-    """Range from which an option is drawn for every episode, without being shown.
+    """Range of an option that is drawn for every episode and not observed.
 
-    Of its tenths ``split="test"`` draws from ``test``, ``"within"`` from `WITHIN`, and ``"train"`` from the rest.
+    The range is divided into tenths. ``split="test"`` draws from the tenths ``test``, ``"within"`` from `WITHIN`, and
+    ``"train"`` from the rest.
 
     Args:
-        logarithmic: Evenly in its logarithm.
-        test: The outer tenths by default, so that policies have to extrapolate; the two last of a range that begins at
-            0. Empty for a range without ends, such as that of an angle: then all splits draw from all of it.
+        logarithmic: Whether the logarithm is drawn uniformly.
+        test: Default: the outer tenths, or the last two if ``low`` is 0, so that policies have to extrapolate. Empty:
+            all splits draw from the whole range, for ranges without ends, such as an angle's.
     """
 
     low: float
@@ -215,7 +214,7 @@ class Hidden:
     test: tuple[int, ...] | None = None
 
     def tenths(self, split: str | None) -> list[int]:
-        """Return the tenths of the range that a split draws from."""
+        """Return the tenths of the range that belong to a split."""
         test = self.test if self.test is not None else (8, 9) if self.low == 0.0 else (0, 9)
         if not test:
             return list(range(10))
@@ -223,7 +222,7 @@ class Hidden:
         return sorted(parts.get(split or "", range(10)))
 
     def draw(self, rng: np.random.Generator, split: str | None = None) -> float:
-        """Draw a value, from all of the range or from what a split leaves of it."""
+        """Draw a value from the whole range or from the part of a split."""
         place = rng.random()
         tenths = self.tenths(split)
         if len(tenths) < 10:
@@ -239,23 +238,24 @@ KINDS = ("frequency", "mean", "peak", "rms", "slew", "saturation", "above", "rat
 
 @dataclass(frozen=True)
 class Measure:
-    """What ``physiology`` measures of an animal, and how much of it is no defect of the task.
+    """Physiological measure of an animal in an episode, with an optional limit for policies.
 
     Args:
-        kind: What is done with the values at the ends of the control periods of an episode (numbers of one period are
-            taken together): ``"frequency"`` of the strongest component (Hz); ``"mean"``; ``"peak"``, largest magnitude;
-            ``"rms"``; ``"slew"``, rms rate of change; ``"saturation"``, share within 1% of ``bound``; ``"above"``, rms
-            above the ``band``; ``"rate"``, growth of a sum over the episode, a second; ``"final"``, value at the end.
-        source: A signal of the animal, else a key of the info, or ``"action"``.
-        unit: For people.
-        factor: From SI to ``unit``.
-        bound: Of ``"saturation"``, in SI.
-        band: Of ``"above"``.
-        maximum: Greatest value that a policy may have, in ``unit``.
-        times: Instead, in units of the baseline's own value in the same episodes.
-        why: The argument for the limit.
-        known: What the literature says of the animal, with its source.
-        complete: Only episodes that do not fail tell: of a fall, say, which does to the body what no policy asked for.
+        kind: Statistic of the values at the ends of control periods (the numbers of a period are combined):
+            ``"frequency"`` of the strongest component (Hz); ``"mean"``; ``"peak"``, largest magnitude; ``"rms"``;
+            ``"slew"``, rms rate of change; ``"saturation"``, share within 1% of ``bound``; ``"above"``, rms of
+            frequencies above ``band``; ``"rate"``, growth of the sum per second; ``"final"``, last value.
+        source: Name of a signal of the animal or of a key of the info, or ``"action"``.
+        unit: Unit in texts.
+        factor: Conversion factor from SI to ``unit``.
+        bound: Bound of ``"saturation"``, in SI.
+        band: Frequency of ``"above"``, Hz.
+        maximum: Largest value allowed for policies, in ``unit``.
+        times: The same as a multiple of the baseline's value in the same episodes.
+        why: Reason for the limit.
+        known: Values in the literature, with their source.
+        complete: Whether failed episodes are left out, because a fall, for example, has effects on the body that no
+            policy commanded.
     """
 
     kind: str
@@ -274,4 +274,4 @@ class Measure:
     def __post_init__(self) -> None:
         choice("kind", self.kind, KINDS)
         if (self.maximum is not None or self.times is not None) and not self.why:
-            raise ValueError(f"why must argue for the limit of {self.meaning!r}, got ''")
+            raise ValueError(f"why must give a reason for the limit of {self.meaning!r}, got ''")
