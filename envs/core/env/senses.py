@@ -97,7 +97,7 @@ class Senses:
         return first
 
     def see(self, present: NDArray[Any], ids: NDArray[np.int64]) -> NDArray[Any]:
-        """Return late and disturbed observations when ``present`` (B, ...) are the true ones; only ``ids`` are valid."""
+        """Return late and disturbed observations when ``present`` (B, ...) are the true ones; only ``ids`` count."""
         state = self.state
         state["count"][ids] += 1.0
         present = self._disturbed(present, state)
