@@ -60,7 +60,6 @@ class LampreyTask(Task):
     * v0: first version
     """
 
-    scalar = True
     animal: Lamprey
     action_modes: tuple[str, ...] = ("motoneuron", "muscle", "brainstem", "residual")
     tonic = 0.4

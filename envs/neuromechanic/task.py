@@ -41,7 +41,6 @@ class NeuromechanicTask(Task):
     * v0: first version
     """
 
-    scalar = True
     animal: Neuromechanic
     control_rate = 100.0
     drives = True

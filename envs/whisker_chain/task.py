@@ -58,7 +58,6 @@ class WhiskerTask(Task):
     * v0: first version
     """
 
-    scalar = True
     animal: Whisker
     action_modes: tuple[str, ...] = ("trajectory", "whisk")
     control_rate = 250.0

@@ -57,7 +57,6 @@ class RodTask(Task):
     * v0: first version
     """
 
-    scalar = True
     animal: WhiskerRod
     action_modes = ("plate",)
     control_rate = 500.0

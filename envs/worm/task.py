@@ -47,7 +47,6 @@ class WormTask(Task):
     * v0: first version
     """
 
-    scalar = True
     animal: Worm
     action_modes: tuple[str, ...] = ("residual", "modes", "angles")
     sigma = 1.0

@@ -33,7 +33,8 @@ _PACKAGE = __name__.partition(".envs.")[0]
 _KERNELS: dict[Any, Any] = {}
 _DTYPES: dict[Any, Any] = {}
 
-prepare = command = reward = ending = sense = info = copy_sensed = copy_reported = None
+prepare: Any = None
+command = reward = ending = sense = info = copy_sensed = copy_reported = prepare
 """Names that `_loops` binds anew in the loops below."""
 
 
@@ -126,8 +127,7 @@ class Hooks:
         arrays = self._wrapped(sensed), numbers, self.blank, self._scale, observations, self._wrapped(infos)
         self._loops[2](*self._records(rows, memory), moved, rewards, endings, *arrays)
         if self._task.observed_modes:
-            parts = {name: np.array(sensed[name]) for name in sensed.dtype.names or ()}
-            observations = self._task.layout.pack(parts)
+            observations = self._task.layout.pack(sensed)
         return rewards, endings, observations, infos
 
     def sensed(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[Any]:
@@ -329,7 +329,7 @@ class _Translation(ast.NodeTransformer):
             raise self._fail(node, str(error)) from None
         alias = "_".join(("super" if after else "self", *place, chain[-1]))
         self.calls[alias] = called
-        arguments = [ast.Name("constants", ast.Load())] if takes else []
+        arguments: list[ast.expr] = [ast.Name("constants", ast.Load())] if takes else []
         arguments += [self.visit(each) for each in node.args]
         keywords = [ast.keyword(each.arg, self.visit(each.value)) for each in node.keywords]
         return ast.copy_location(ast.Call(ast.Name(alias, ast.Load()), arguments, keywords), node)
@@ -427,8 +427,6 @@ def _is_kernel(function: Any, name: str) -> bool:
 
 def columns(infos: NDArray[Any]) -> dict[str, NDArray[Any]]:
     """Give the columns of infos by name."""
-    if isinstance(infos, dict):
-        return infos
     return {name: infos[name] for name in infos.dtype.names or ()}
 
 
@@ -461,26 +459,3 @@ def try_hooks(task: Any, rows: NDArray[Any], memory: NDArray[Any]) -> None:
 def is_foreign(kind: type) -> bool:
     """Tell whether a class is not one of the package's."""
     return not kind.__module__.startswith(f"{_PACKAGE}.")
-
-
-class NumpyHooks:
-    """The hooks of a task in NumPy."""
-
-    def __init__(self, task: Any) -> None:
-        self._task = task
-
-    def command(self, actions, rows, memory):
-        return self._task.command(actions, rows, memory)
-
-    def close(self, rows, memory, moved=True):
-        task = self._task
-        ending = rewards = None
-        if moved:
-            rewards, ending = task.reward(rows, memory), task.ending(rows, memory)
-        return rewards, ending, self.observe(rows, memory), self.info(rows, memory)
-
-    def observe(self, rows, memory):
-        return self._task.layout.pack(self._task.sense(rows, memory))
-
-    def info(self, rows, memory):
-        return self._task.info(rows, memory)

@@ -28,36 +28,6 @@ def clip_actions(actions, clipped):
 
 
 @kernel
-def limit_change(target, before, largest, step, drive):
-    """Move a drive towards a target, with limits on its magnitude and its change.
-
-    Args:
-        target, before ((B, n) float64): Target, and present drive.
-        largest, step: Largest magnitude, and largest change.
-        drive ((B, n) float64): Output.
-    """
-    for b in range(target.shape[0]):
-        for j in range(target.shape[1]):
-            wanted = min(max(target[b, j], -largest), largest)
-            drive[b, j] = min(max(wanted, before[b, j] - step), before[b, j] + step)
-
-
-@kernel
-def scale_down(values, scale, limit, scaled):
-    """Divide values by the scales of their columns and clip them.
-
-    Args:
-        values ((B, d) float64)
-        scale ((d,) float64)
-        limit: Largest magnitude of a result.
-        scaled ((B, d) float32): Output.
-    """
-    for b in range(values.shape[0]):
-        for j in range(values.shape[1]):
-            scaled[b, j] = min(max(values[b, j] / scale[j], -limit), limit)
-
-
-@kernel
 def close_step(status, ending, elapsed, limit, terminated, truncated):
     """Find the episodes that a step ends: failed animals and endings of tasks terminate, the time limit truncates.
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arguments import choice, whole
-from .row_kernels import scale_down
 
 LIMIT = 10.0
 """Observations are clipped to this multiple of their scale."""
@@ -62,17 +62,6 @@ class Layout:
         self.scale = np.concatenate([np.broadcast_to(field.scale, field.size) for field in fields.values()])
         self.size = len(self.scale)
 
-    def pack(self, values: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float32]:
-        """Convert values in SI, each (B, size) or (B,), to observations (B, d)."""
-        first = next(iter(values.values()))
-        packed = np.empty((len(first), self.size))
-        for name, part in self.slices.items():
-            value = values[name]
-            packed[:, part] = value if value.ndim == 2 else value[:, None]
-        observations = np.empty(packed.shape, np.float32)
-        scale_down(packed, self.scale, LIMIT, observations)
-        return observations
-
     def unpack(self, observations: NDArray[np.floating]) -> dict[str, NDArray[np.float64]]:
         """Convert the newest frame of observations (B, k d) to values in SI, each (B, size)."""
         if observations.ndim != 2:
@@ -117,14 +106,20 @@ class ModeLayout(Layout):
             )
         super().__init__(observed)
 
-    def pack(self, values: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float32]:
-        """Convert values in SI, joint by joint along the body, to observations (B, d)."""
-        amplitudes = {}
+    def pack(self, sensed: NDArray[Any]) -> NDArray[np.float32]:
+        """Convert records (B,) of values in SI, joint by joint along the body, to observations (B, d)."""
+        packed = np.empty((len(sensed), self.size))
         with np.errstate(all="ignore"):  # rows that have failed
-            for name, (lists, weights) in self._weights.items():
-                each = values[name].reshape(-1, lists, 1, weights.shape[1])
-                amplitudes[name] = np.sum(each * weights, 3).reshape(len(each), -1)
-        return super().pack({**values, **amplitudes})
+            for name, part in self.slices.items():
+                packed[:, part] = self._amplitudes(name, sensed[name])
+            return np.clip(packed / self.scale, -LIMIT, LIMIT).astype(np.float32)
+
+    def _amplitudes(self, name: str, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        if name not in self._weights:
+            return values
+        lists, weights = self._weights[name]
+        each = values.reshape(-1, lists, 1, weights.shape[1])
+        return np.sum(each * weights, 3).reshape(len(each), -1)
 
     def unpack(self, observations: NDArray[np.floating]) -> dict[str, NDArray[np.float64]]:
         """Raise ValueError, because controllers need values joint by joint."""

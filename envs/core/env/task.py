@@ -19,7 +19,7 @@ from ..kernels.jit import kernel
 from ..model.animal import Animal
 from ..model.control import Floats, Values
 from ..model.quantities import Option
-from .hooks import Hooks, NumpyHooks
+from .hooks import Hooks
 from .spec import BODY, ActionField, Ending, Field, Hidden, Layout, Measure, ModeLayout, Score
 
 Rows = NDArray[Any]
@@ -169,10 +169,7 @@ class Task(ABC):
     @cached_property
     def hooks(self) -> Hooks:
         """The hooks as loops over rows."""
-        return Hooks(self, self.compiled) if self.scalar else NumpyHooks(self)
-
-    scalar = False
-    """Whether hooks are for one animal; False is the old NumPy form."""
+        return Hooks(self, self.compiled)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "hooks"}  # compiled code is not copied
@@ -221,8 +218,10 @@ class Task(ABC):
         for j in range(len(drive)):
             drive[j] = self.meaning(action, j)
 
-    circuit_in_loop = False
-    """Whether a circuit of the task's own runs between `prepare` and `command`."""
+    @property
+    def circuit_in_loop(self) -> bool:
+        """Whether a circuit of the task's own runs between `prepare` and `command`."""
+        return False
 
     def prepare(self, row: Any, memory: Any, action: Any) -> None:
         """Set in the memory what a circuit in the loop needs, which then runs by `advance_circuit`."""
@@ -358,13 +357,4 @@ def tolerance(value, low, high, margin, at_margin=0.1):
     distance = max(max(low - value, value - high), 0.0)
     if margin == 0.0:
         return 0.0 if distance > 0.0 else 1.0
-    return 1.0 / (1.0 + (1.0 / at_margin - 1.0) * (distance / margin) ** 2)
-
-
-def tolerances(value: ArrayLike, low: float, high: float, margin: float, at_margin: float = 0.1) -> Floats:
-    """Give `tolerance` for an array."""
-    x = np.asarray(value, float)
-    distance = np.maximum(np.maximum(low - x, x - high), 0.0)
-    if margin == 0:
-        return np.where(distance > 0, 0.0, 1.0)
     return 1.0 / (1.0 + (1.0 / at_margin - 1.0) * (distance / margin) ** 2)

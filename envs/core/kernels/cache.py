@@ -44,7 +44,7 @@ def find_folder() -> Path:
     root = os.path.expanduser(os.environ.get("NUMBA_CACHE_DIR") or own)
     if root.startswith("~"):  # no home is known, and code is not loaded from the working folder
         root = os.devnull
-    checked = " checked" if numba.config.BOUNDSCHECK else ""
+    checked = " checked" if getattr(numba.config, "BOUNDSCHECK", None) else ""
     digest = hashlib.sha256(f"{numba.__version__} {sys.implementation.cache_tag}{checked}".encode())
     with contextlib.suppress(OSError):  # installed without sources
         digest.update(Path(__file__).with_name("compiling.py").read_bytes())
