@@ -126,7 +126,7 @@ def test_the_bridge_wants_same_step():
 def run(tmp_path_factory):
     """A short training run."""
     folder = tmp_path_factory.mktemp("work")
-    ended = command("train", "WormSwim-v0", "--steps", 30_000, "--episodes", 4, "--folder", "run", cwd=folder)
+    ended = command("train", "WormSwim-v0", "--steps", 10_000, "--episodes", 4, "--folder", "run", cwd=folder)
     assert ended.returncode == 0, ended.stderr
     assert "\r" not in ended.stderr and "100%" in ended.stderr
     return folder
@@ -139,7 +139,7 @@ def test_a_run_folder_is_complete(run):
     rows = json.loads((run / "run" / "evaluation.json").read_text())
     assert [row["policy"] for row in rows] == ["run", *references_of(SWIM), "random"]
     steps = trained(run)
-    assert steps == sorted(set(steps)) and steps[-1] >= 30_000
+    assert steps == sorted(set(steps)) and steps[-1] >= 10_000
 
 
 @pytest.mark.parametrize(

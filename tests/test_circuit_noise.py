@@ -26,6 +26,7 @@ def test_kernels_draw_what_arrays_draw():
     np.testing.assert_allclose(drawn, of_arrays, rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("dt", [5e-3, 10e-3])
 @pytest.mark.parametrize(
     "kind", [pytest.param(kind, marks=[] if kind == "ekeberg" else pytest.mark.slow) for kind in CELLS]

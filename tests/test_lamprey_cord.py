@@ -103,7 +103,7 @@ TABLES = {
     ("changes", "left", "right"),
     [
         ({}, [], []),
-        (TABLES, [], []),
+        pytest.param(TABLES, [], [], marks=pytest.mark.full),
         (ALL, [37], [37]),
         ({**ALL, "ends": "clamp"}, [20, 22, 70], [4]),
         ({"head_segments": 20}, range(1, S), [1, 99]),
@@ -215,7 +215,7 @@ def test_weights_of_rows_change_the_rhythm(cord):
 
 
 def test_an_environment_takes_draws_and_changes_a_circuit():
-    changes = {"EIN": {"threshold": -0.1}, "EC_EIN": {"source": "EC", "target": "EIN"}}
+    changes = {"EIN": {"threshold": -0.1}, "EIN_MN": {"strength": 2.0}}
     make = {"circuit": changes, "randomize": {"synapse": (0.5, 1.5)}}
     env = gymnasium.make("gymnosoma/LampreyWaypoints-v0", **make).unwrapped
     assert env.task.animal.circuit == read_circuit(None).replace(**changes)

@@ -33,7 +33,11 @@ from gymnosoma.envs.worm import SineKymogram
 from gymnosoma.films import reel
 
 SWIM = "gymnosoma/WormSwim-v0"
-SHIPPED = [name for entry in CATALOGUE if shipped(name := f"gymnosoma/{entry.name}").is_dir()]
+SHIPPED = [
+    pytest.param(name, marks=pytest.mark.full if "Stand" in name else ())  # which compiles kernels for its posture
+    for name in (f"gymnosoma/{entry.name}" for entry in CATALOGUE)
+    if shipped(name).is_dir()
+]
 
 
 @pytest.fixture

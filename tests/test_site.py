@@ -35,7 +35,8 @@ def test_examples_of_a_page_run(page, tmp_path, monkeypatch):
 
 
 EXAMPLES = [
-    path.relative_to(ROOT)
+    # Those of neuromechanic models compile kernels of their own.
+    pytest.param(path.relative_to(ROOT), marks=pytest.mark.full if "neuromechanic" in path.read_text("utf-8") else ())
     for room in ("envs", "agents", "recordings", "biomechanics", "papers")
     for path in sorted((ROOT / room).rglob("*.py"))
     if re.search(r"^ +>>> ", path.read_text("utf-8"), re.MULTILINE)

@@ -3,6 +3,7 @@
 import gymnasium
 import numpy as np
 import pytest
+from ids import FIRST
 
 from gymnosoma.agents import ConstantAgent, ControllerAgent, rollout
 from gymnosoma.agents.policies.agent import Policy
@@ -38,7 +39,11 @@ def test_the_papers_wave_in_the_environment(name):
     assert way.mean() == pytest.approx(speed, rel=0.03)
 
 
-IDS = [entry.name for entry in CATALOGUE if entry.task.startswith("worm.") and references_of(f"gymnosoma/{entry.name}")]
+IDS = [
+    pytest.param(entry.name, marks=() if f"gymnosoma/{entry.name}" in FIRST else pytest.mark.full)
+    for entry in CATALOGUE
+    if entry.task.startswith("worm.") and references_of(f"gymnosoma/{entry.name}")
+]
 """Those that have a controller of the animal's own."""
 
 
