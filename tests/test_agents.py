@@ -13,7 +13,6 @@ import pytest
 
 from gymnosoma.agents import ControllerAgent, rollout
 from gymnosoma.agents.learning.sb3_env import SB3VecEnv
-from gymnosoma.agents.learning.training import train
 from gymnosoma.agents.policies.evaluation import evaluate
 from gymnosoma.agents.policies.lookup import find_policy
 from gymnosoma.agents.policies.registry import full_id, references_of
@@ -159,12 +158,6 @@ def test_errors_are_one_clear_line(run, monkeypatch, arguments, message, error_o
     monkeypatch.chdir(run)
     line = error_of(*arguments)
     assert re.search(message, line), line
-
-
-def test_a_run_too_short_for_an_episode_ends_well(tmp_path):
-    train(SWIM, tmp_path / "run", steps=1, num_envs=1)
-    assert (tmp_path / "run" / "policy.safetensors").is_file()
-    assert train(SWIM, tmp_path / "run", resume=True)
 
 
 def trained(folder):

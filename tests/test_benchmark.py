@@ -355,6 +355,7 @@ def test_bold_is_adjusted_for_all_ids():
 # The best constant.
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("env_id", "generations", "times"),
     [pytest.param(CRAWL, 6, 1.5, marks=pytest.mark.slow), (SWIM, 1, 0.999)],

@@ -237,7 +237,7 @@ def test_an_environment_takes_draws_and_changes_a_circuit():
     assert (swing[1][:40] > 0.3).all() and (swing[1][50:75] < 0.1).all()
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_phase_oscillators_swim():
     """At 4 Hz, one wave on the body, one a side and joint."""
     ways = [("descending", -1, 1, 1.0), ("ascending", 1, -1, -1.0)]
