@@ -104,8 +104,8 @@ TABLES = {
     [
         ({}, [], []),
         pytest.param(TABLES, [], [], marks=pytest.mark.full),
-        (ALL, [37], [37]),
-        ({**ALL, "ends": "clamp"}, [20, 22, 70], [4]),
+        pytest.param(ALL, [37], [37], marks=pytest.mark.full),
+        pytest.param({**ALL, "ends": "clamp"}, [20, 22, 70], [4], marks=pytest.mark.full),
         ({"head_segments": 20}, range(1, S), [1, 99]),
     ],
 )

@@ -82,7 +82,7 @@ ERRORS = {
 }
 
 
-@pytest.mark.parametrize("n, sigma", [(10, 0.0), (50, 1.0), pytest.param(50, 0.0, marks=pytest.mark.full)])
+@pytest.mark.parametrize("n, sigma", [pytest.param(*e, marks=[pytest.mark.full] * (e[0] > 10)) for e in ERRORS])
 def test_midpoint_converges_to_the_model_with_order_two(n, sigma):
     """With a command that starts smoothly; a jump adds an initial layer that no step above 1e-5 s resolves."""
     params, sine, duration = WormParams.in_medium(sigma, n_rods=n), wave(sigma, n), 0.1
