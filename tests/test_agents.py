@@ -13,7 +13,6 @@ import pytest
 
 from gymnosoma.agents import ControllerAgent, rollout
 from gymnosoma.agents.learning.sb3_env import SB3VecEnv
-from gymnosoma.agents.learning.training import train
 from gymnosoma.agents.policies.evaluation import evaluate
 from gymnosoma.agents.policies.lookup import find_policy
 from gymnosoma.agents.policies.registry import full_id, references_of
@@ -126,7 +125,7 @@ def test_the_bridge_wants_same_step():
 def run(tmp_path_factory):
     """A short training run."""
     folder = tmp_path_factory.mktemp("work")
-    ended = command("train", "WormSwim-v0", "--steps", 30_000, "--episodes", 4, "--folder", "run", cwd=folder)
+    ended = command("train", "WormSwim-v0", "--steps", 10_000, "--episodes", 4, "--folder", "run", cwd=folder)
     assert ended.returncode == 0, ended.stderr
     assert "\r" not in ended.stderr and "100%" in ended.stderr
     return folder
@@ -139,7 +138,7 @@ def test_a_run_folder_is_complete(run):
     rows = json.loads((run / "run" / "evaluation.json").read_text())
     assert [row["policy"] for row in rows] == ["run", *references_of(SWIM), "random"]
     steps = trained(run)
-    assert steps == sorted(set(steps)) and steps[-1] >= 30_000
+    assert steps == sorted(set(steps)) and steps[-1] >= 10_000
 
 
 @pytest.mark.parametrize(
@@ -159,12 +158,6 @@ def test_errors_are_one_clear_line(run, monkeypatch, arguments, message, error_o
     monkeypatch.chdir(run)
     line = error_of(*arguments)
     assert re.search(message, line), line
-
-
-def test_a_run_too_short_for_an_episode_ends_well(tmp_path):
-    train(SWIM, tmp_path / "run", steps=1, num_envs=1)
-    assert (tmp_path / "run" / "policy.safetensors").is_file()
-    assert train(SWIM, tmp_path / "run", resume=True)
 
 
 def trained(folder):

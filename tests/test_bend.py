@@ -283,7 +283,7 @@ def test_amplitudes_are_those_of_the_joints():
 
 
 @pytest.mark.parametrize(
-    ("env_id", "coarse", "fine"), [(SWIM, 13, 25), pytest.param(WAYPOINTS, 10, 20, marks=pytest.mark.slow)]
+    ("env_id", "coarse", "fine"), [(SWIM, 10, 25), pytest.param(WAYPOINTS, 10, 20, marks=pytest.mark.slow)]
 )
 def test_a_body_is_observed_and_moves_alike_however_finely_it_is_divided(env_id, coarse, fine):
     rng, shown = np.random.default_rng(0), []

@@ -35,6 +35,7 @@ def test_tasks_draw_what_arrays_draw():
         np.testing.assert_allclose(drawn, normal(of_arrays, np.array([7.0]), 3)[0], rtol=1e-14)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("dt", [5e-3, 10e-3])
 @pytest.mark.parametrize(
     "kind", [pytest.param(kind, marks=[] if kind == "ekeberg" else pytest.mark.slow) for kind in CELLS]

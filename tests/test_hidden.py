@@ -3,12 +3,12 @@
 import gymnasium
 import numpy as np
 import pytest
-from ids import ALL, IDS
+from ids import IDS
 
 from gymnosoma.agents.policies.registry import task_class
 from gymnosoma.envs.core.env.spec import BODY, WITHIN, Hidden
 
-HIDING = [env_id for env_id in ALL if task_class(env_id).hidden]
+HIDING = [each for each in IDS if task_class(*each.values).hidden]
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from gymnosoma.envs.worm import Worm
 from gymnosoma.envs.worm.body import MIDPOINT, midpoint_work, state_dtype
 
 
-@pytest.mark.parametrize("count", [1, 20])
+@pytest.mark.parametrize("count", [1, pytest.param(20, marks=pytest.mark.full)])
 def test_a_field_may_stand_anywhere_in_the_record(count):
     """Once the status was a number in the code: a field before it froze the worm at zero, without an error."""
     worm = Worm()
@@ -52,7 +52,8 @@ def controllers():
     for entry in CATALOGUE:
         kind = task_class(f"gymnosoma/{entry.name}")
         for name, reference in references(kind).items():
-            yield pytest.param(f"gymnosoma/{entry.name}", reference, id=f"{entry.name}-{name}")
+            marks = pytest.mark.full if name == "circuit" or "Stand" in entry.name else ()  # kernels of their own
+            yield pytest.param(f"gymnosoma/{entry.name}", reference, id=f"{entry.name}-{name}", marks=marks)
 
 
 @pytest.mark.parametrize(("env_id", "reference"), list(controllers()))

@@ -179,6 +179,7 @@ def test_a_planted_link_is_not_followed(tmp_path, monkeypatch):
         assert {path.name for path in tmp_path.iterdir()} == {"victim", "a.json", ".lock"}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("env_id", ["gymnosoma/StandGains-v0", "gymnosoma/HindlimbHold-v0"])
 def test_rounding_is_no_other_behaviour(env_id, monkeypatch):
     """A figure that stands symmetrically leans by nothing but rounding, which is another one on another processor."""

@@ -103,9 +103,9 @@ TABLES = {
     ("changes", "left", "right"),
     [
         ({}, [], []),
-        (TABLES, [], []),
-        (ALL, [37], [37]),
-        ({**ALL, "ends": "clamp"}, [20, 22, 70], [4]),
+        pytest.param(TABLES, [], [], marks=pytest.mark.full),
+        pytest.param(ALL, [37], [37], marks=pytest.mark.full),
+        pytest.param({**ALL, "ends": "clamp"}, [20, 22, 70], [4], marks=pytest.mark.full),
         ({"head_segments": 20}, range(1, S), [1, 99]),
     ],
 )
@@ -215,7 +215,7 @@ def test_weights_of_rows_change_the_rhythm(cord):
 
 
 def test_an_environment_takes_draws_and_changes_a_circuit():
-    changes = {"EIN": {"threshold": -0.1}, "EC_EIN": {"source": "EC", "target": "EIN"}}
+    changes = {"EIN": {"threshold": -0.1}, "EIN_MN": {"strength": 2.0}}
     make = {"circuit": changes, "randomize": {"synapse": (0.5, 1.5)}}
     env = gymnasium.make("gymnosoma/LampreyWaypoints-v0", **make).unwrapped
     assert env.task.animal.circuit == read_circuit(None).replace(**changes)
@@ -237,7 +237,7 @@ def test_an_environment_takes_draws_and_changes_a_circuit():
     assert (swing[1][:40] > 0.3).all() and (swing[1][50:75] < 0.1).all()
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_phase_oscillators_swim():
     """At 4 Hz, one wave on the body, one a side and joint."""
     ways = [("descending", -1, 1, 1.0), ("ascending", 1, -1, -1.0)]

@@ -85,7 +85,7 @@ def test_the_cord_as_a_policy_swims_as_in_the_loop(tonic):
 def test_both_sides_are_charged(drive, scheme):
     """Steps of bodies in motion, against the sum over joints and sides in plain Python."""
     rng = np.random.default_rng(0)
-    lamprey, count = Lamprey(drive=drive, scheme=scheme), 5
+    lamprey, count = Lamprey(drive=drive, scheme=scheme), 2  # by the kernels that step animals one by one
     rows, ids = lamprey.rows(count), np.arange(count)
     start = {"joint_angle": rng.uniform(-0.3, 0.3, (count, 9)), "link_rate": rng.normal(0.0, 3.0, (count, 10))}
     if drive in ("brainstem", "residual"):

@@ -147,7 +147,7 @@ def few(monkeypatch):
         monkeypatch.setattr(supervision, name, value)
 
 
-@pytest.fixture(params=[*EVOLVED, "answers"])
+@pytest.fixture(params=[pytest.param("controller", marks=pytest.mark.full), "network", "answers"])
 def another_way(request, few):
     """Trains in a folder by another algorithm than stable-baselines3's."""
     if request.param == "answers":

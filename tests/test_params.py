@@ -83,9 +83,8 @@ def test_params_are_those_of_the_animal(env_id):
     mapped.restore(given.save())
 
 
-@pytest.mark.parametrize(
-    "env_id", [pytest.param("gymnosoma/StandGains-v0", marks=pytest.mark.full), "gymnosoma/StandPulse-v0"]
-)
+@pytest.mark.full
+@pytest.mark.parametrize("env_id", ["gymnosoma/StandGains-v0", "gymnosoma/StandPulse-v0"])
 def test_params_of_the_platform_are_values_of_its_model(env_id, tmp_path):
     change = {"body": {"torso": {"inertial": {"mass": 50.0}}}}
     file = tmp_path / "change.toml"

@@ -94,6 +94,7 @@ def test_episodes_are_measured_to_their_own_end():
     assert found["power"] == pytest.approx((played.info["energy"] / played.info["time"]).mean())
 
 
+@pytest.mark.full
 def test_falls_do_not_tell_of_those_who_stand():
     env_id = "gymnosoma/StandPulse-v0"
     policy = find_policy(env_id, "smith")

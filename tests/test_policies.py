@@ -17,6 +17,7 @@ import pytest
 import stable_baselines3
 import torch
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
+from ids import IDS
 from safetensors.numpy import load_file, save_file
 
 from gymnosoma.agents import ControllerAgent, load_policy
@@ -28,12 +29,11 @@ from gymnosoma.agents.policies.card import read_card
 from gymnosoma.agents.policies.evaluation import evaluate
 from gymnosoma.agents.policies.lookup import find_policy, outdated, replay, shipped
 from gymnosoma.agents.support.files import replacing
-from gymnosoma.envs import CATALOGUE
 from gymnosoma.envs.worm import SineKymogram
 from gymnosoma.films import reel
 
 SWIM = "gymnosoma/WormSwim-v0"
-SHIPPED = [name for entry in CATALOGUE if shipped(name := f"gymnosoma/{entry.name}").is_dir()]
+SHIPPED = [each for each in IDS if shipped(*each.values).is_dir()]
 
 
 @pytest.fixture

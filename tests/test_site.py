@@ -34,8 +34,9 @@ def test_examples_of_a_page_run(page, tmp_path, monkeypatch):
         exec(compile(block, str(page), "exec"), names)
 
 
+FULL = pytest.mark.full  # for examples with models that compile kernels of their own
 EXAMPLES = [
-    path.relative_to(ROOT)
+    pytest.param(path.relative_to(ROOT), marks=FULL if re.search("neurom|Stand", path.read_text("utf-8")) else ())
     for room in ("envs", "agents", "recordings", "biomechanics", "papers")
     for path in sorted((ROOT / room).rglob("*.py"))
     if re.search(r"^ +>>> ", path.read_text("utf-8"), re.MULTILINE)

@@ -58,7 +58,7 @@ def alone(task, point):
 @pytest.mark.parametrize(
     ("animal", "drive", "axes", "duration", "every"),
     [
-        ("worm", ("sine",), {"sigma": [0.0, 1.0], "n_rods": [25, 13], "drive.amplitude": [0.4, 0.6]}, 0.1, 0.02),
+        ("worm", ("sine",), {"sigma": [0.0, 1.0], "n_rods": [25, 10], "drive.amplitude": [0.4, 0.6]}, 0.1, 0.02),
         ("worm", ("3.1",), {"stiffness": [1e-10, 2e-7, 1e-9], "start.heading": [0.0, 0.7]}, 1.0, 0.05),
         *(
             pytest.param(*case, marks=pytest.mark.full)

@@ -318,10 +318,8 @@ def relaxing(sigma, seed, frames=151):
     return Midlines.from_array(seen(joints(run), rng, gap=0), RATE), true, ratio_of(sigma)
 
 
-FULL = pytest.mark.full
-
-
-@pytest.mark.parametrize("sigma", [pytest.param(0.5, marks=FULL), 0.8, pytest.param(1.0, marks=FULL)])
+@pytest.mark.full
+@pytest.mark.parametrize("sigma", [0.5, 0.8, 1.0])
 def test_a_relaxation_tells_the_passive_body(sigma):
     """b_perp / kappa, c / kappa; limits are three or four standard deviations of those found."""
     lines, (friction, lag), ratio = relaxing(sigma, 0)

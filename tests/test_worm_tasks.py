@@ -3,13 +3,13 @@
 import gymnasium
 import numpy as np
 import pytest
+from ids import IDS, module
 
 from gymnosoma.agents import ConstantAgent, ControllerAgent, rollout
 from gymnosoma.agents.policies.agent import Policy
 from gymnosoma.agents.policies.evaluation import evaluate
 from gymnosoma.agents.policies.lookup import find_policy
 from gymnosoma.agents.policies.registry import references_of, task_of
-from gymnosoma.envs import CATALOGUE
 from gymnosoma.envs.worm import Worm, WormParams
 from gymnosoma.envs.worm.kymogram import FRAME_RATE, KymogramPlayback, SineKymogram, load_kymogram
 from gymnosoma.envs.worm.params import friction
@@ -38,14 +38,13 @@ def test_the_papers_wave_in_the_environment(name):
     assert way.mean() == pytest.approx(speed, rel=0.03)
 
 
-IDS = [entry.name for entry in CATALOGUE if entry.task.startswith("worm.") and references_of(f"gymnosoma/{entry.name}")]
+WORMS = [each for each in IDS if ".worm." in module(*each.values) and references_of(*each.values)]
 """Those that have a controller of the animal's own."""
 
 
-@pytest.mark.parametrize("name", IDS)
-def test_zero_actions_are_the_animals_own_controller(name):
+@pytest.mark.parametrize("env_id", WORMS)
+def test_zero_actions_are_the_animals_own_controller(env_id):
     """Measured: returns within 2e-6, float32 of observations and actions; with another body, too."""
-    env_id = f"gymnosoma/{name}"
     assert task_of(env_id).actions == "residual"
     for arguments in ({}, {"split": "robust"}):
         zero, own, asked = (
@@ -73,12 +72,11 @@ def test_a_worm_of_four_rods_has_three_modes(actions):
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("name", IDS)
-def test_both_schemes_give_the_reference_the_same_score(name):
+@pytest.mark.parametrize("env_id", WORMS)
+def test_both_schemes_give_the_reference_the_same_score(env_id):
     """Measured: speed and time within 0.3%, the muscles' work 1.2%; where a path is followed 1.6%."""
-    env_id = f"gymnosoma/{name}"
     ours, theirs = (unhidden(env_id, "baseline", 1, scheme=scheme) for scheme in ("midpoint", "published"))
-    if "Follow" in name:
+    if "Follow" in env_id:
         np.testing.assert_allclose(theirs.returns, ours.returns, rtol=0.02)
         return
     np.testing.assert_allclose(theirs.info["time"], ours.info["time"], rtol=0.004)
@@ -155,7 +153,7 @@ def test_steering_meets_the_curl():
         assert lost < 0.5 * steered
 
 
-def commands(name, policy, episodes=4):
+def commands(env_id, policy, episodes=4):
     """Commands (steps, rows, joints) of a policy."""
     drives = []
 
@@ -170,14 +168,14 @@ def commands(name, policy, episodes=4):
         envs.task.animal.advance = watched
         return policy.make(envs, start)
 
-    evaluate(f"gymnosoma/{name}", Policy(policy.name, make, policy.env), episodes)
+    evaluate(env_id, Policy(policy.name, make, policy.env), episodes)
     return np.array(drives)
 
 
-@pytest.mark.parametrize("name", IDS)
-def test_commands_change_no_faster_than_they_may(name):
-    rate = gymnasium.make(f"gymnosoma/{name}").unwrapped.task.control_rate
-    change = np.abs(np.diff(commands(name, find_policy(f"gymnosoma/{name}", "random")), axis=0))
+@pytest.mark.parametrize("env_id", WORMS)
+def test_commands_change_no_faster_than_they_may(env_id):
+    rate = gymnasium.make(env_id).unwrapped.task.control_rate
+    change = np.abs(np.diff(commands(env_id, find_policy(env_id, "random")), axis=0))
     assert np.nanmax(change) == pytest.approx(12.5 / rate, rel=1e-12)
 
 
@@ -193,11 +191,11 @@ def unhidden(env_id, policy, episodes, **env):
     return rollout(envs, policy.make(envs, 0), seed=0, options=usual(env_id))
 
 
-def half(name):
+def half(env_id):
     """The baseline at half strength."""
 
     def make(envs, start):
-        own = references_of(f"gymnosoma/{name}")["baseline"].make(envs.task)
+        own = references_of(env_id)["baseline"].make(envs.task)
         drive = own.drive
 
         def weaker(*seen):
@@ -206,14 +204,13 @@ def half(name):
         own.drive = weaker
         return ControllerAgent(own, envs.task)
 
-    return Policy("half", make, dict(references_of(f"gymnosoma/{name}")["baseline"].env))
+    return Policy("half", make, dict(references_of(env_id)["baseline"].env))
 
 
-@pytest.mark.parametrize("name", IDS)
-def test_returns_order_policies_as_scores_do(name):
-    env_id = f"gymnosoma/{name}"
+@pytest.mark.parametrize("env_id", WORMS)
+def test_returns_order_policies_as_scores_do(env_id):
     still = Policy("still", lambda envs, _: ConstantAgent(np.zeros(24, np.float32)), ANGLES)
-    policies = [find_policy(env_id, key) for key in ("random", *references_of(env_id))] + [still, half(name)]
+    policies = [find_policy(env_id, key) for key in ("random", *references_of(env_id))] + [still, half(env_id)]
     score, returns, scores = task_of(env_id).score, [], []
     for policy in policies:
         result = evaluate(env_id, policy, 8)
