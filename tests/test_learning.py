@@ -121,7 +121,7 @@ def test_arguments_of_the_environment_are_kept(tmp_path):
     [
         ({"env": {"actions": "flight"}}, "env: actions must be one of .*, got 'flight'"),
         ({"algorithm": "cma", "controller": "nobody"}, "controller must be one of baseline, .*got 'nobody'"),
-        ({"algorithm": "supervised"}, "algorithm must not be supervised for Swim, whose actions hold no answers"),
+        ({"algorithm": "supervised"}, "algorithm must not be supervised for Swim: its actions contain no answers"),
     ],
 )
 def test_an_impossible_training_is_refused(tmp_path, arguments, message):

@@ -137,7 +137,7 @@ def bias(value):
     return tensors(lambda arrays: arrays.update({"layers.2.bias": np.asarray(value)}))
 
 
-NO_FILE = "policy.safetensors': it is not a file of safetensors"
+NO_FILE = "policy.safetensors': it is not a safetensors file"
 WEIGHTS = {
     "truncated": (lambda f: os.truncate(f / "policy.safetensors", 5000), NO_FILE),
     "empty": (lambda f: os.truncate(f / "policy.safetensors", 0), NO_FILE),
@@ -151,7 +151,7 @@ WEIGHTS = {
     "negative": (claim([-6], 24), NO_FILE),
     "overflow": (claim([2**62, 8], 24), NO_FILE),
     "bytes beyond": (claim([6], 30), NO_FILE),
-    "too few": (claim([6], 24), "tensors are missing or not known .*layers.0.weight"),
+    "too few": (claim([6], 24), "tensors are missing in the file or in the card.*layers.0.weight"),
     "extra": (tensors(lambda arrays: arrays.update({"x\ny": np.zeros(1, np.float32)})), r"tensors are missing .*x\\ny"),
     "shape": (bias(np.zeros(7, np.float32)), r"tensor 'layers.2.bias' must be F32 \(6,\), got F32 \(7,\)"),
     "type": (bias(np.zeros(6)), r"tensor 'layers.2.bias' must be F32 \(6,\), got F64 \(6,\)"),
@@ -196,13 +196,13 @@ CARDS = {
     "other id": (card(id="gymnosoma/WormCrawl-v0"), "was trained for gymnosoma/WormCrawl-v0, not for"),
     "algorithm": (card(algorithm="a2c"), "algorithm must be one of ppo, sac, cma, supervised, got 'a2c'"),
     "width": (network(net_arch=[128, -1]), r"net_arch must be a list .* got \[128, -1\]"),
-    "huge": (network(net_arch=[10**400]), r"it must have at most 67108864 bytes"),
+    "huge": (network(net_arch=[10**400]), r"weights must have at most 67108864 bytes"),
     "many": (network(net_arch=[1] * 1000), "net_arch must be a list of at most 16 integers"),
     "other net": (network(net_arch=[64, 32]), r"must be F32 \(32, 64\), got F32 \(64, 64\)"),
     "activation": (network(activation="Module"), "network: activation must be one of Tanh, ReLU, got 'Module'"),
     "network": (card(network={}), "network: net_arch is missing"),
-    "no parts": (without("network"), "must have a network, a controller, or both and a rule"),
-    "too many parts": (card(controller={"name": "baseline", "parameters": {}}), "or both and a rule"),
+    "no parts": (without("network"), "must have a network, a controller, or both with a rule"),
+    "too many parts": (card(controller={"name": "baseline", "parameters": {}}), "or both with a rule"),
     "space": (card(observation_space=SPACE | {"shape": [10**9]}), r"observation_space must be the environment's, .*58"),
     "bounds": (card(action_space=SPACE), "action_space must be the environment's"),
     "task": (card(env={"task": "os:system"}), "card.json': env must be one of history, .*, got 'task'"),
@@ -381,4 +381,4 @@ def test_a_card_tells_what_its_policy_was_trained_for(tmp_path, command, caplog)
     assert outdated(SWIM, find_policy(SWIM, "baseline")) is None
     edit(tmp_path / "run", fingerprint="other")
     command("evaluate", "WormSwim-v0", "--policy", str(tmp_path / "run"), "--episodes", "2")
-    assert "policy 'run' was trained when gymnosoma/WormSwim-v0 behaved otherwise" in caplog.text
+    assert "policy 'run' was trained on a different version of gymnosoma/WormSwim-v0" in caplog.text
