@@ -144,7 +144,7 @@ WEIGHTS = {
     "absent": (lambda f: (f / "policy.safetensors").unlink(), "policy.safetensors' cannot be read: No such file"),
     "a folder": (
         lambda f: (f / "policy.safetensors").unlink() or (f / "policy.safetensors").mkdir(),
-        "policy.safetensors': it is no file",
+        "policy.safetensors': it is not a regular file",
     ),
     "long header": (header(b" " * 70_000), "header must have at most 65536 bytes, got 70000"),
     "no JSON": (header(b"{nothing"), NO_FILE),
@@ -261,7 +261,7 @@ def test_a_bomb_is_refused_at_once(copy):
 def test_a_pipe_is_not_waited_for(copy, name):
     (copy / name).unlink()
     os.mkfifo(copy / name)
-    with pytest.raises(ValueError, match="it is no file"):
+    with pytest.raises(ValueError, match="it is not a regular file"):
         find_policy(SWIM, str(copy)).make(gymnasium.make_vec(SWIM, num_envs=1), 0)
 
 
