@@ -223,9 +223,9 @@ def test_a_study_goes_on_where_it_was_stopped_or_failed(tmp_path, monkeypatch):
     tuned = recipe(SWIM, file=one)
     assert tuned["env"] == {"actions": "modes"} and tuned["settings"]["n_epochs"] == 1
     assert {**tuned["settings"], "num_envs": tuned["num_envs"]}.items() >= best[0].items()
-    with pytest.raises(ValueError, match="already holds a study"):
+    with pytest.raises(ValueError, match="already contains a study"):
         tuning.tune(SWIM, tmp_path / "half", **request)
-    with pytest.raises(ValueError, match=r"steps must be as the study in '.*' began"):
+    with pytest.raises(ValueError, match=r"steps must match the study in"):
         tuning.tune(SWIM, tmp_path / "half", **request | {"steps": 1}, resume=True)
 
 

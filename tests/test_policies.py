@@ -88,7 +88,7 @@ def test_weights_act_as_the_checkpoint_does(tmp_path, algorithm):
 
 @pytest.mark.parametrize("env", [{"actions": "modes"}, {"history": 2}])
 def test_a_policy_is_refused_where_actions_mean_something_else(copy, env):
-    with pytest.raises(ValueError, match=f"learned with {next(iter(env))}=|observation_space must be"):
+    with pytest.raises(ValueError, match=f"trained with {next(iter(env))}=|observation_space must be"):
         load_policy(copy, RecordEpisodeStatistics(gymnasium.make_vec(SWIM, 1, **env)))
     with pytest.raises(ValueError, match="envs must be a vector environment"):
         load_policy(copy, gymnasium.make(SWIM))
@@ -297,7 +297,7 @@ def test_what_cannot_be_written_is_refused_first(tmp_path, error_of):
     for path in (tmp_path / "folder.json", tmp_path / "none" / "x.json", long):
         started = time.monotonic()
         line = error_of("evaluate", "WormSwim-v0", "--episodes", 10**9, "--json-file", path)
-        assert line.startswith("error: save must be a file ") and str(path) in line
+        assert line.startswith("error: save must be a ") and str(path) in line
         assert time.monotonic() - started < 30
     line = error_of("render", "WormSwim-v0", "--save", tmp_path / "none" / "x.gif")
     assert line.startswith("error: save must be a file in an existing folder, got ")

@@ -164,7 +164,7 @@ def physiology(
         **env: Arguments of the environment.
 
     Returns:
-        dict: For each measure, ``unit``, ``meaning``, ``known`` (literature on the animal) and ``policies`` (value by name).
+        dict: For each measure, ``unit``, ``meaning``, ``known`` (from the literature) and ``policies`` (value by name).
             If the task has a limit, also ``limit`` (in that unit), ``why`` (its reason) and ``beyond`` (names of the
             policies that exceed it).
     """
