@@ -45,7 +45,7 @@ def check_file(path: Path, largest: int = LARGEST_TEXT) -> None:
     if path.exists() and not path.is_file():  # reading a pipe or device may never end
         raise ValueError("it is not a regular file")
     if path.stat().st_size > largest:
-        raise ValueError(f"size must be at most {largest} bytes, got {path.stat().st_size}")
+        raise ValueError(f"it has {path.stat().st_size} bytes, {largest} are allowed")
 
 
 PARTIAL = f"partial-{{}}-{'[0-9a-f]' * 32}"
