@@ -1,4 +1,4 @@
-"""Who acts: the animals' own controllers, learning, and the benchmark that compares them."""
+"""Agents: the animals' own controllers, trained policies, learning algorithms, and the benchmark."""
 
 from .policies.agent import Agent, ConstantAgent, ControllerAgent, RandomAgent
 from .policies.card import load_policy

@@ -1,4 +1,4 @@
-"""Sphinx's configuration of the documentation site; ``python -m sphinx -W docs site`` builds it."""
+"""Sphinx configuration of the website; build it with ``python -m sphinx -W docs site``."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ myst_heading_anchors = 3
 html_math_renderer = "mathml"
 default_role = "autolink"
 autodoc_member_order = "bysource"
-autodoc_typehints = "none"  # the docstrings say types and shapes
+autodoc_typehints = "none"  # the docstrings give types and shapes
 autodoc_default_options = {"members": True, "show-inheritance": True}
 autosummary_generate = False
 napoleon_numpy_docstring = False
 napoleon_use_rtype = False
 napoleon_preprocess_types = False
-intersphinx_mapping: dict[str, tuple[str, str | None]] = {}  # readable offline: no other site is asked
+intersphinx_mapping: dict[str, tuple[str, str | None]] = {}  # empty, so that the build works offline
 html_theme = "furo"
 html_title = "gymnosoma"
 html_static_path = ["static"]
@@ -54,5 +54,5 @@ html_sidebars = {
 }
 html_show_sphinx = False
 exclude_patterns = ["animals/tables"]
-suppress_warnings = ["ref.python"]  # a word in backticks that several classes have as an attribute stays a word
+suppress_warnings = ["ref.python"]  # words in backticks that match several attributes are not links
 html_search_scorer = str(Path(__file__).parent / "scorer.js")

@@ -1,4 +1,4 @@
-"""Makes the site's films: ``python docs/films.py [ID ...]``; those that are there already are kept."""
+"""Make the films of the website: ``python docs/films.py [ID ...]``. Existing films are not replaced."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from gymnosoma.films.reel import show_episode
 FOLDER = Path(__file__).parent / "static" / "films"
 
 LARGEST = 300_000
-"""Bytes of a film; one that is larger is shortened."""
+"""Maximum size of a film in bytes; larger films are shortened."""
 
 LONGEST = 10.0
-"""Simulated seconds of a film."""
+"""Maximum duration of a film in simulated seconds."""
 
 SHORTEST = 2.0
-"""Seconds that a film runs before it stands still for one and begins again; what happens in less is slowed down."""
+"""Minimum duration of a film in seconds, before a pause of one second; shorter episodes are slowed down."""
 
 
 def make(env_id: str, policy: str) -> None:
-    """Make the film of a policy, with the animal's own controller as a ghost."""
+    """Make the film of a policy, with the animal's own controller in grey."""
     path = FOLDER / f"{env_id.split('/')[1]}-{policy}.mp4"
     if not path.is_file():
         with TemporaryDirectory() as folder:
@@ -50,7 +50,7 @@ def make(env_id: str, policy: str) -> None:
 
 
 def main() -> None:
-    """Make the films of the ids that are named, or of all."""
+    """Make the films of the ids on the command line, by default of all ids."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     for env_id in map(full_id, sys.argv[1:]) if sys.argv[1:] else all_ids():
         if references_of(env_id):

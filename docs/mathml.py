@@ -1,4 +1,4 @@
-"""Sphinx extension: formulas as MathML, which browsers draw without scripts or fonts from elsewhere."""
+"""Sphinx extension that writes formulas as MathML, which browsers render without scripts or web fonts."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from docutils.utils.math.latex2mathml import tex2mathml
 
 MATHML = "http://www.w3.org/1998/Math/MathML"
 HIGH = ("mfrac", "munder", "munderover")
-"""What is higher than a line."""
+"""Elements that are taller than a line."""
 
 ElementTree.register_namespace("", MATHML)
 
 
 def mathml(tex: str, as_block: bool = False) -> str:
-    """Convert a formula to MathML, with a symbol's index beside it, where docutils writes it below a dot or hat."""
-    markup = tex2mathml(tex, as_block=as_block).replace("&ApplyFunction;", "\u2061")  # the one name that is no XML
+    """Convert a formula to MathML; a symbol with a dot or hat keeps its index on the right."""
+    markup = tex2mathml(tex, as_block=as_block).replace("&ApplyFunction;", "\u2061")  # not valid in XML
     formula = ElementTree.fromstring(markup)
     for node in formula.iter(f"{{{MATHML}}}munderover"):
         symbol, index, accent = node
@@ -34,7 +34,7 @@ def mathml(tex: str, as_block: bool = False) -> str:
 
 
 def _space(parent: ElementTree.Element) -> None:
-    """Set functions such as cos apart from what is before and after them, but for operators, and brackets after."""
+    """Add space around function names such as cos, except next to operators and before brackets."""
     children, operator = list(parent), f"{{{MATHML}}}mo"
     for k in reversed([k for k, child in enumerate(children) if child.text == "\u2061"]):
         after, before = children[k + 1 : k + 2], children[max(0, k - 2) : k - 1]
@@ -45,7 +45,7 @@ def _space(parent: ElementTree.Element) -> None:
 
 
 def _lift(parent: ElementTree.Element) -> None:
-    """Set a dot or a hat a little above its symbol, which it touches without a font for formulas."""
+    """Raise dots and hats slightly; without a mathematical font they touch their symbols."""
     if parent.tag == f"{{{MATHML}}}mover" and parent[1].tag == f"{{{MATHML}}}mo":
         accent = parent[1]
         parent[1] = ElementTree.Element(f"{{{MATHML}}}mpadded", voffset="-0.3em", height="-0.3em")
@@ -53,7 +53,7 @@ def _lift(parent: ElementTree.Element) -> None:
 
 
 def _grow(parent: ElementTree.Element) -> None:
-    """Give brackets around what is high a size: without a font for formulas browsers do not stretch them."""
+    """Enlarge brackets around tall elements; browsers do not stretch them without a mathematical font."""
     if any(True for kind in HIGH for _ in parent.iter(f"{{{MATHML}}}{kind}")):
         for child in parent[:1] + parent[-1:]:
             if child.tag.endswith("}mo") and child.text in ("(", ")") and "stretchy" not in child.attrib:
@@ -61,13 +61,13 @@ def _grow(parent: ElementTree.Element) -> None:
 
 
 def inline(self: Any, node: nodes.math) -> None:
-    """Write a formula within a line."""
+    """Write an inline formula."""
     self.body.append(mathml(node.astext()))
     raise nodes.SkipNode
 
 
 def block(self: Any, node: nodes.math_block) -> None:
-    """Write a formula of its own."""
+    """Write a displayed formula."""
     self.body.append(f'<div class="math">{mathml(node.astext(), as_block=True)}</div>')
     raise nodes.SkipNode
 

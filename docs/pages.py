@@ -1,6 +1,6 @@
-"""Sphinx extension: pages made of the package itself, one for each id, and tables for the animals' pages.
+"""Sphinx extension that generates the pages of the environments and the Python interface, and tables for the animals.
 
-They are written when the site is built, into folders that git ignores, so that they cannot disagree with the code.
+The pages are generated from the code when the website is built, in folders that git ignores.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ HERE = Path(__file__).parent
 
 
 def described(keys: Sequence[Key]) -> Iterator[tuple[str, str, str, str]]:
-    """Describe each key: its name, what it may hold with the unit, its default, and its meaning."""
+    """Yield name, allowed value with unit, default and meaning of each key of a model file."""
     for key in keys:
         default = "required" if key.default is REQUIRED else "" if key.default is OPTIONAL else words(key.default)
         only = ", ".join(key.types) or key.beside
@@ -43,7 +43,7 @@ def described(keys: Sequence[Key]) -> Iterator[tuple[str, str, str, str]]:
 
 
 def words(default: Any) -> str:
-    """Default of a key, in words."""
+    """Return the default of a key as text."""
     if isinstance(default, Per):
         return "; ".join(f"{word}: {words(value)}" for word, value in default.values.items())
     if isinstance(default, Mapping):
@@ -54,27 +54,27 @@ def words(default: Any) -> str:
 
 
 def title(animal: str) -> str:
-    """The heading of an animal's page."""
+    """Return the heading of an animal's page."""
     return (HERE / "animals" / f"{animal}.md").read_text("utf-8").partition("\n")[0].removeprefix("# ")
 
 
 @cache
 def example(animal: str) -> str:
-    """The first id of an animal with the most parameters to change, as a lamprey has with its cord only."""
+    """Return the first id of an animal with the largest number of parameters (for the lamprey, one with a cord)."""
     names = [entry.name for entry in CATALOGUE if entry.task.startswith(f"{animal}.")]
     tasks: dict[str, Any] = {name: gymnasium.make(f"gymnosoma/{name}").unwrapped for name in names}
     return max(names, key=lambda name: len(tasks[name].task.animal.parameters))
 
 
 def write(path: Path, text: str) -> None:
-    """Write a page if it changed, so that Sphinx reads only what did."""
+    """Write a page if its text has changed, so that Sphinx rereads only changed pages."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if not path.is_file() or path.read_text() != text:
         path.write_text(text)
 
 
 def film(name: str, caption: str, above: str) -> str:
-    """Show a film of ``docs/films.py``, where it was made."""
+    """Return HTML of a film made by ``docs/films.py``, or an empty string if it does not exist."""
     if not (HERE / "static" / "films" / f"{name}.mp4").is_file():
         return ""
     return (
@@ -84,12 +84,12 @@ def film(name: str, caption: str, above: str) -> str:
 
 
 def still(name: str, above: str) -> str:
-    """Show the still of an id, which ``docs/pictures.py`` made."""
+    """Return HTML of the still of an id, made by ``docs/pictures.py``."""
     return f'<figure><img src="{above}_static/stills/{name}.webp" alt="{name}"></figure>\n\n'
 
 
 def tiles() -> str:
-    """List all ids for the home: stills that lead to their pages, and move under the pointer where films were made."""
+    """Return the tiles of the home page: stills that link to all ids, and play an existing film under the pointer."""
     text = ""
     for entry in CATALOGUE:
         name, still = entry.name, f"_static/stills/{entry.name}.webp"
@@ -106,7 +106,7 @@ def tiles() -> str:
 
 
 def page(name: str) -> str:
-    """Page of an id: films, how it is made, and its own documentation."""
+    """Return the page of an id: films, an example, its documentation and its reference controllers."""
     env_id = f"gymnosoma/{name}"
     env: Any = gymnasium.make(env_id).unwrapped
     text = f"# {name}\n\n"
@@ -122,10 +122,10 @@ def page(name: str) -> str:
 
 
 def environments() -> str:
-    """Page that lists all ids, by animal."""
+    """Return the page that lists all ids by animal, with scores and gates."""
     parts = [
         "# Environments\n",
-        "Films tell simulated time; of what is over in less than two seconds they are slower than they say.\n",
+        "Films show simulated time. Events shorter than two seconds are slowed down.\n",
     ]
     for folder in ANIMALS:
         rows, names = [], []
@@ -142,12 +142,12 @@ def environments() -> str:
         parts.append(f"## [{title(folder)}](../animals/{folder}.md)\n")
         parts.append(table(("id", "task", *SCORES.values()), rows) + "\n")
         parts.append("```{toctree}\n:hidden:\n\n" + "\n".join(names) + "\n```\n")
-    parts.append("[All results](../results/index.md), also of learning algorithms.\n")
+    parts.append("[All results](../results/index.md), including learning algorithms.\n")
     return "\n".join([*parts, gates()])
 
 
 def gates() -> str:
-    """What was measured of each id before policies are ranked on it."""
+    """Return the section on gates: the measurements of each id that decide whether policies are ranked on it."""
     rows = [
         (
             f"[{name}]({name}.md)" if name in {entry.name for entry in CATALOGUE} else name,
@@ -166,22 +166,23 @@ def gates() -> str:
         "scale",
         "feedback",
         "without",
-        "best script on the scale",
-        "half an interval",
+        "best script",
+        "half-width",
         "failed",
         "gates not passed",
     )
     return (
-        "## What a task must hold\n\nBefore policies are ranked on an id it passes gates (`python -m tools.gates ID`): "
-        "(a) feedback is worth a fifth of the scale, against a replay of its own actions or an answer "
-        "without touching; (b) no script of a few parameters is above .9; (c) best reference and policy keep to the "
-        "animal's limits; (d) half of a paired interval of 256 episodes is at most 3% of the scale; (e) less than 5% "
-        "of episodes fail otherwise than by what the task measures.\n\n" + table(head, rows) + "\n"
+        "## Gates\n\nPolicies are ranked on an id after it has passed these gates (`python -m tools.gates ID`):\n\n"
+        "- (a) feedback is worth a fifth of the scale, compared with a replay of actions or an answer without touch;\n"
+        "- (b) no script with a few parameters scores above 0.9 on the scale;\n"
+        "- (c) the best reference and the best policy respect the animal's limits;\n"
+        "- (d) the half-width of a paired interval of 256 episodes is at most 3% of the scale;\n"
+        "- (e) less than 5% of episodes fail for reasons that the task does not measure.\n\n" + table(head, rows) + "\n"
     )
 
 
 SCORES = {
-    "random": "chance",
+    "random": "random actions",
     "baseline": "animal's own controller",
     "best constant": "best constant parameters",
     "recipe": "trained by the recipe",
@@ -190,7 +191,7 @@ SCORES = {
 
 
 def parameters(name: str) -> str:
-    """Tabulate the parameters of an animal that a row may change, with default and range."""
+    """Return the table of an animal's parameters that can be set for each row, with default and range."""
     env: Any = gymnasium.make(f"gymnosoma/{name}").unwrapped
     env.reset(seed=0)
     rows = []
@@ -204,12 +205,12 @@ def parameters(name: str) -> str:
 
 
 def constants(animal: str) -> str:
-    """Tabulate the printed constants with their sources; for models in TOML return their README."""
+    """Return a table of the printed constants with their sources, or the README of the model files."""
     folder = Path(gymnosoma.__file__).parent / "assets" / animal
     rows = []
     for path in sorted(folder.glob("*.toml")):
         for name, entry in tomllib.loads(path.read_text("utf-8")).items():
-            if not isinstance(entry, dict) or not entry.keys() >= {"value", "source"}:  # part of a model
+            if not isinstance(entry, dict) or not entry.keys() >= {"value", "source"}:  # part of a model file
                 continue
             change = f"used here: {shown(entry['used'])}. " if "used" in entry else ""
             unit = "" if entry.get("unit", "1") == "1" else entry["unit"]
@@ -221,8 +222,8 @@ def constants(animal: str) -> str:
 
 
 def model_keys() -> str:
-    """Tables of the keys that a model file may have."""
-    head = "key", "what it holds", "default", "meaning"
+    """Return tables of the keys of a model file."""
+    head = "key", "value", "default", "meaning"
     parts = []
     for kind, keys in KINDS.items():
         rows = [(f"`{key}`", *rest) for key, *rest in described(keys)]
@@ -231,12 +232,12 @@ def model_keys() -> str:
 
 
 def shown(value: Any) -> str:
-    """Write a constant; of a list with a value for each link, all of them."""
+    """Return a constant as text; the values of a list are separated by commas."""
     return ", ".join(map(shown, value)) if isinstance(value, list) else f"{value:g}"
 
 
 def live() -> None:
-    """Write the animals that run in a browser, and a page of the site for each."""
+    """Write the scripts of the animals that run in a browser, and a page for each."""
     build.write(HERE / "static" / "live")
     for name in build.ANIMALS:
         heading, text = build.PAGES[name]
@@ -253,7 +254,7 @@ LIVE_FILMS = {
     "figure": "StandPulse-v0-baseline",
     "limb": "HindlimbHold-v0-baseline",
 }
-"""What is shown where an animal cannot run."""
+"""Film for each animal, shown if the browser cannot run it."""
 
 
 PUBLIC = {
@@ -275,11 +276,11 @@ PUBLIC = {
     "gymnosoma.agents.learning.training": ("Training",),
     "gymnosoma.agents.learning.sb3_env": ("make_sb3_env",),
 }
-"""Modules, and the public names of each: all that it exports, if none are named."""
+"""Public names of each module; an empty tuple means all names that it exports."""
 
 
 def public(module: str) -> str:
-    """Page of the public names of a module."""
+    """Return the page of a module with its public names."""
     names = PUBLIC[module] or import_module(module).__all__
     text = f"# {module}\n\n```{{eval-rst}}\n.. automodule:: {module}\n   :no-members:\n"
     for name in names:
@@ -291,15 +292,15 @@ def public(module: str) -> str:
 
 
 def reference(folder: Path) -> None:
-    """Write the reference of the Python interface, a page for each module that has public names."""
+    """Write the reference of the Python interface, one page for each module in `PUBLIC`."""
     for module in PUBLIC:
         write(folder / f"{module}.md", public(module))
-    about = "What is public, and stays what it is as [versions](../guides/versions.md) promise; all else may change."
+    about = "The public names. [Versions](../guides/versions.md) lists what is stable; all other names may change."
     write(folder / "index.md", f"# Python\n\n{about}\n\n```{{toctree}}\n" + "\n".join(PUBLIC) + "\n```\n")
 
 
 def plain_functions(app: Any) -> None:
-    """Put the Python function in a kernel's place: autodoc knows nothing of compiled ones."""
+    """Replace kernels by their Python functions, because autodoc does not support compiled functions."""
     for name, module in list(sys.modules.items()):
         if name.startswith("gymnosoma"):
             for key, value in list(vars(module).items()):
@@ -308,17 +309,17 @@ def plain_functions(app: Any) -> None:
 
 
 def plain_headings(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    """Show the headings of a task's docstring, which are Markdown, as bold lines."""
+    """Convert the Markdown headings of a task's docstring to bold lines."""
     lines[:] = [re.sub(r"^## (.*)$", r"**\1**", line) for line in lines]
 
 
 def no_alias(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
-    """Leave out the fields of named tuples, of which Python tells nothing but their number."""
+    """Skip the fields of named tuples, which have only Python's default docstring."""
     return True if (getattr(obj, "__doc__", None) or "").startswith("Alias for field number") else None
 
 
 def generate(app: Any) -> None:
-    """Write all pages."""
+    """Write all generated pages."""
     folder = HERE / "environments"
     write(folder / "index.md", environments())
     for entry in CATALOGUE:
@@ -333,7 +334,7 @@ def generate(app: Any) -> None:
 
 
 def setup(app: Any) -> dict[str, Any]:
-    """Make the pages before Sphinx looks for them."""
+    """Register the extension; pages are generated before Sphinx reads its sources."""
     app.connect("builder-inited", generate, priority=100)
     app.connect("builder-inited", plain_functions, priority=200)
     app.connect("autodoc-process-docstring", plain_headings, priority=100)

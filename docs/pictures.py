@@ -1,6 +1,6 @@
-"""Makes pictures of README and the site: ``python docs/pictures.py [swim.gif] [ID ...]``, all by default.
+"""Make the pictures of README and the website: ``python docs/pictures.py [swim.gif] [ID ...]``, by default all.
 
-Of each id it makes a still in ``docs/static/stills``, for the site's home, and for pages whose films were not made.
+The stills in ``docs/static/stills``, one for each id, appear on the home page, and on pages without films.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from gymnosoma.films.reel import Film, _Actor
 HERE = Path(__file__).parent
 
 SWIM, SWUM, RATE = "gymnosoma/WormSwim-v0", 8.0, 20.0
-"""What swims, for how many seconds, and at how many frames a second."""
+"""Id, simulated seconds and frames per second of ``swim.gif``."""
 
 LANES = (("trained", "a trained network", c.INK), ("baseline", "the paper's wave", GHOST))
-"""Policies that swim side by side, what they are called, and the colour of their words."""
+"""Policies in ``swim.gif``, one per lane, with their label and its colour."""
 
 SIZE = (480, 270)
-"""Of a still, in pixels."""
+"""Size of a still in pixels."""
 
 Frame = tuple[float, float, float, float]
 
@@ -43,7 +43,7 @@ FRAMES: dict[str, Frame] = {
     "whisker_rod": (0.31, 0.21, 0.67, 0.61),
     "neuromechanic": (0.0, 0.12, 0.6, 1.0),
 }
-"""Part of the page that a still shows, in shares: left, top, right, bottom."""
+"""Crop of a still for each animal, as fractions of the picture: left, top, right, bottom."""
 
 STILLS: dict[str, tuple[str, float, dict[str, float], Frame | None]] = {
     "WormFollow-v0": ("steered", 9.0, {}, (0.32, 0.12, 0.96, 0.72)),
@@ -55,14 +55,14 @@ STILLS: dict[str, tuple[str, float, dict[str, float], Frame | None]] = {
     "StandPulse-v0": ("smith", 0.5, {"stance": 1.05, "push": 0.35}, None),
     "StandGains-v0": ("scheduled", 0.8, {"stance": 1.05, "push": -0.2}, None),
 }
-"""Policy, moment (s), options of the reset, and what is shown where it is not as of the animal.
+"""Policy, time (s), options of the reset and crop (None: the animal's) of stills with special settings.
 
-Of other ids it is what was trained, or the first reference, early in the second half of an episode.
+The stills of other ids show the trained policy, or else the first reference, early in the second half of an episode.
 """
 
 
 def swim() -> list[Image.Image]:
-    """Draw frames of worms in lanes, each with its distance and its score."""
+    """Draw the frames of ``swim.gif``: one worm per lane, with its distance and score."""
     pygame.font.init()
     canvas, actors = Canvas(720, 405), [_Actor(SWIM, find_policy(SWIM, name), 0, {}) for name, _, _ in LANES]
     task = actors[0].view.task
@@ -76,7 +76,7 @@ def swim() -> list[Image.Image]:
         for lane, (actor, (_, name, colour)) in enumerate(zip(actors, LANES, strict=True)):
             top, memory = 16.0 + 262.0 * lane, actor.trail.memory[-1]
             start, way = memory["start"], memory["goal"]
-            along = np.array([way, [-way[1], way[0]]])  # the way lies to the right
+            along = np.array([way, [-way[1], way[0]]])  # forward is to the right
             track = (actor.trail.rows["centre"] - start) @ along.T
             eye = [1.6e-3, c.steady(track, round(2.0 * task.control_rate))[1]]
             view = canvas.view((0.0, top, canvas.width, 246.0), eye, 4.6e-3)
@@ -85,7 +85,7 @@ def swim() -> list[Image.Image]:
             body(view, (task.animal.points(actor.trail.rows[-1:])[0] - start) @ along.T, False)
             info = task.hooks.info(actor.trail.rows[-1:], actor.trail.memory[-1:])
             canvas.label(name, (24, top + 30), colour, 30, back=c.PLATE)
-            score = f"{info['priced_speed'][0] * 1e3:.2f} mm/s after the price of its work"
+            score = f"{info['priced_speed'][0] * 1e3:.2f} mm/s after the cost of its work"
             canvas.label(score, (canvas.width - 24, top + 30), colour, 30, (1.0, 0.5), back=c.PLATE)
             came = f"{1e3 * track[-1, 0]:.1f} mm"
             canvas.label(came, (canvas.width - 24, top + 220), colour, 30, (1.0, 0.5), back=c.PLATE)
@@ -94,7 +94,7 @@ def swim() -> list[Image.Image]:
 
 
 def still(entry: CatalogueEntry) -> Image.Image:
-    """Draw an id's animal at work, without text or curves."""
+    """Draw the still of an id, without text or curves."""
     env_id, animal = f"gymnosoma/{entry.name}", entry.task.partition(".")[0]
     policy = "trained" if shipped(env_id).is_dir() else next(iter(references_of(env_id)))
     policy, seconds, options, frame = STILLS.get(entry.name, (policy, None, {}, None))
@@ -114,14 +114,14 @@ def still(entry: CatalogueEntry) -> Image.Image:
 
 
 def main() -> None:
-    """Make the pictures that are named, or all."""
+    """Make the pictures on the command line, by default all."""
     stills = {entry.name: entry for entry in CATALOGUE}
     (HERE / "static" / "stills").mkdir(exist_ok=True)
     for name in sys.argv[1:] or ["swim.gif", *stills]:
         path = HERE / ("swim.gif" if name == "swim.gif" else f"static/stills/{name}.webp")
         if name == "swim.gif":
             first, *rest = (frame.quantize(64, dither=Image.Dither.NONE) for frame in swim())
-            times = [round(1000.0 / RATE)] * len(rest) + [1500]  # a moment to compare before it begins again
+            times = [round(1000.0 / RATE)] * len(rest) + [1500]  # pause before the film repeats
             first.save(path, save_all=True, append_images=rest, duration=times, loop=0)
         else:
             still(stills[name]).save(path, quality=82, method=6)

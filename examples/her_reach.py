@@ -1,4 +1,4 @@
-"""SAC with hindsight (HER) brings a worm's head to a target: ``python examples/her_reach.py [STEPS] [SEED]``."""
+"""SAC with hindsight replay (HER): a worm's head reaches a target. ``python examples/her_reach.py [STEPS] [SEED]``."""
 
 import sys
 
@@ -10,7 +10,7 @@ from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 
 from gymnosoma.agents.learning.sb3_env import make_sb3_env
 
-torch.set_num_threads(1)  # of networks as small as these, more of them cost time
+torch.set_num_threads(1)  # more threads slow down such small networks
 steps = int(sys.argv[1]) if len(sys.argv) > 1 else 40_000
 seed = int(sys.argv[2]) if len(sys.argv) > 2 else 0
 ID, WORMS, PERIODS = "gymnosoma/WormReach-v0", 16, 150
@@ -18,10 +18,10 @@ env = {"goal": True, "actions": "modes", "control_rate": 5.0, "max_episode_steps
 
 
 class TowardsTheGoal(BaseFeaturesExtractor):
-    """Turns the way to the goal, which is seen as from the start, into the worm's own directions.
+    """Rotate the vector to the goal from fixed directions into the directions of the worm's head.
 
-    A network would have to multiply numbers for this. With hindsight it has to be done here, where the goal may be
-    another one than that of the episode.
+    A small network does not learn this product of its inputs. It must be computed here, because hindsight replay
+    replaces the goals of episodes.
     """
 
     def __init__(self, space):
@@ -29,7 +29,7 @@ class TowardsTheGoal(BaseFeaturesExtractor):
         super().__init__(space, space["observation"].shape[0] + 2)
 
     def forward(self, observations):
-        """Append the way to the goal along and left of the head; the last two numbers observed are ``facing``."""
+        """Append the distance to the goal along and left of the head; the last two observations are ``facing``."""
         way, facing = observations["desired_goal"] - observations["achieved_goal"], observations["observation"][:, -2:]
         along = way[:, 0] * facing[:, 0] + way[:, 1] * facing[:, 1]
         left = way[:, 1] * facing[:, 0] - way[:, 0] * facing[:, 1]
@@ -37,7 +37,7 @@ class TowardsTheGoal(BaseFeaturesExtractor):
 
 
 class EndingBuffer(HerReplayBuffer):
-    """Reaching a goal in hindsight ends the episode, as reaching the true one does."""
+    """Replay buffer that ends an episode at a goal reached in hindsight, as at a true goal."""
 
     def _get_virtual_samples(self, *arguments, **more):
         samples = super()._get_virtual_samples(*arguments, **more)
@@ -57,13 +57,13 @@ def reached(act):
     return f"return {returns.mean():.1f}, {there.mean():.1%} of 256 targets reached"
 
 
-envs = make_sb3_env(ID, WORMS, **env, randomize={"target_distance": (0.3e-3, 4e-3)})  # near ones, too, to begin with
+envs = make_sb3_env(ID, WORMS, **env, randomize={"target_distance": (0.3e-3, 4e-3)})  # include near targets
 model = SAC(
     "MultiInputPolicy",
     envs,
     replay_buffer_class=EndingBuffer,
     policy_kwargs={"net_arch": [128, 128], "features_extractor_class": TowardsTheGoal},
-    learning_starts=PERIODS * WORMS,  # until all have had an episode
+    learning_starts=PERIODS * WORMS,  # one random episode per worm
     train_freq=8,
     gradient_steps=32,
     learning_rate=7e-4,

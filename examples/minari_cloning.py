@@ -1,6 +1,6 @@
-"""Clone a behaviour from a dataset alone: ``python examples/minari_cloning.py [DATASET]``.
+"""Behavioural cloning from a dataset: ``python examples/minari_cloning.py [DATASET]``.
 
-The dataset is one of ``python train.py record WormSwim-v0 --policy baseline --noise 0.1 --episodes 32``.
+Record a dataset with ``python train.py record WormSwim-v0 --policy baseline --noise 0.1 --episodes 32``.
 """
 
 import sys
@@ -19,7 +19,7 @@ episodes = list(dataset.iterate_episodes())
 observations = torch.as_tensor(np.concatenate([episode.observations[:-1] for episode in episodes]))
 actions = torch.as_tensor(np.concatenate([episode.actions for episode in episodes]))
 
-torch.set_num_threads(1)  # of networks as small as these, more of them cost time
+torch.set_num_threads(1)  # more threads slow down such small networks
 torch.manual_seed(0)
 network = nn.Sequential(
     nn.Linear(observations.shape[1], 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, actions.shape[1])

@@ -1,4 +1,4 @@
-"""Optuna searches the sine with which a worm swims best: ``python examples/optuna_sine.py [TRIALS]``."""
+"""Optimise a worm's swimming wave with Optuna: ``python examples/optuna_sine.py [TRIALS]``."""
 
 import sys
 
@@ -13,7 +13,7 @@ baseline = references_of(ID)["baseline"]
 
 
 def score(trial: optuna.Trial) -> float:
-    """Mean return of a wave."""
+    """Return the mean return of a wave."""
     wave = {name: trial.suggest_float(name, *bounds) for name, bounds in baseline.bounds.items()}
     return float(evaluate(ID, reference_policy("sine", baseline, **wave), episodes=8).returns.mean())
 

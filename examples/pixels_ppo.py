@@ -1,4 +1,4 @@
-"""PPO of stable-baselines3 on what a camera sees of 16 worms: ``python examples/pixels_ppo.py [STEPS]``."""
+"""PPO of stable-baselines3 on pixel observations of 16 worms: ``python examples/pixels_ppo.py [STEPS]``."""
 
 import sys
 import time

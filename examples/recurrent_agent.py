@@ -1,7 +1,7 @@
-"""An agent that remembers, in evaluation, dataset and film alike: ``python examples/recurrent_agent.py [EPISODES]``.
+"""An agent with a memory, in evaluation, dataset and film: ``python examples/recurrent_agent.py [EPISODES]``.
 
-A class gets the spaces of one row, and ``act(observations, first)``; rows that open an episode forget what was. Here a
-lamprey in a current that it cannot see adds up how far it falls behind, and drives its cord the harder.
+The class takes the spaces of one row and defines ``act(observations, first)``. It resets its memory for rows where
+``first`` is true. Here a lamprey in an unobserved current integrates its speed error, and increases its tonic drive.
 """
 
 import sys
@@ -12,7 +12,7 @@ ID = "gymnosoma/LampreySpeed-v0"
 
 
 class Remembering:
-    """Integral control of the tonic level of the cord."""
+    """Integral controller of the tonic level of the cord."""
 
     env = {"actions": "brainstem", "history": 1}  # noqa: RUF012
 
@@ -20,11 +20,11 @@ class Remembering:
         self.size, self.sum = action_space.shape[0], np.zeros(0)
 
     def act(self, observations, first):
-        """Actions (B, 3): tonic level, asymmetry, the head's extra."""
+        """Return actions (B, 3): tonic level, asymmetry, extra drive of the head."""
         if len(self.sum) != len(first):
             self.sum = np.zeros(len(first))
         self.sum[first] = 0.0
-        behind = observations[:, 44] - observations[:, 45]  # wanted speed less speed
+        behind = observations[:, 44] - observations[:, 45]  # target speed minus speed
         self.sum = np.clip(self.sum + 0.02 * behind, -1.0, 1.0)
         return np.stack([np.tanh(behind + self.sum), np.zeros(len(first)), np.full(len(first), 0.3)], 1)
 

@@ -1,4 +1,4 @@
-"""Our recipes for RL Zoo, whose configurations may be written in Python.
+"""Recipes of the package as a configuration for RL Zoo.
 
 ::
 
@@ -12,7 +12,7 @@ hyperparams = {}
 for entry in CATALOGUE:
     training = recipe(f"gymnosoma/{entry.name}", "ppo")
     settings = dict(training["settings"])
-    del settings["imitate"]  # which RL Zoo does not know
+    del settings["imitate"]  # unknown to RL Zoo
     network = {"net_arch": settings.pop("net_arch"), "log_std_init": settings.pop("log_std_init")}
     hyperparams[f"gymnosoma/{entry.name}"] = {
         "policy": "MlpPolicy",

@@ -1,7 +1,7 @@
-"""PPO of RLlib, two env runners with 32 worms each: ``python examples/rllib_ppo.py [STEPS]``.
+"""PPO of RLlib with two env runners of 32 worms each: ``python examples/rllib_ppo.py [STEPS]``.
 
-In an environment of its own, since it pins Gymnasium: ``pip install -e ".[rllib]"``. The id names the package
-that env runners must import, and ``vector_entry_point`` makes them use the native vector environment.
+RLlib pins Gymnasium, so use a separate virtual environment: ``pip install -e ".[rllib]"``. The id names the package
+that env runners must import, and ``vector_entry_point`` selects the native vector environment.
 """
 
 import sys

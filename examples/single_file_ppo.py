@@ -1,8 +1,8 @@
 """PPO in a single file on the native vector environment: ``python examples/single_file_ppo.py [STEPS]``.
 
-In the style of CleanRL: nothing of gymnosoma but the id. Episodes that are cut off by the time limit are bootstrapped
-with the value of their last observation, which the autoreset mode SAME_STEP leaves in ``infos["final_obs"]``. What was
-learned is saved as ``actor.pt``.
+In the style of CleanRL; it uses only the id of gymnosoma. Truncated episodes are bootstrapped with the value of their
+last observation, which the autoreset mode SAME_STEP puts into ``infos["final_obs"]``. The policy is saved as
+``actor.pt``.
 """
 
 import sys
@@ -19,7 +19,7 @@ STEPS = int(sys.argv[1]) if len(sys.argv) > 1 else 400_000
 ENVS, HORIZON, EPOCHS, BATCHES = 64, 128, 5, 8
 GAMMA, LAMBDA, CLIP, LEARNING_RATE = 0.995, 0.95, 0.2, 1e-3
 
-torch.set_num_threads(1)  # of networks as small as these, more of them cost time
+torch.set_num_threads(1)  # more threads slow down such small networks
 torch.manual_seed(0)
 envs = gymnasium.make_vec(
     "gymnosoma/WormSwim-v0", num_envs=ENVS, actions="modes", autoreset_mode=AutoresetMode.SAME_STEP
@@ -28,7 +28,7 @@ observation_size, action_size = envs.single_observation_space.shape[0], envs.sin
 
 
 def network(outputs: int) -> nn.Module:
-    """Two hidden layers of 64."""
+    """Make a network with two hidden layers of 64."""
     return nn.Sequential(
         nn.Linear(observation_size, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, outputs)
     )

@@ -1,4 +1,4 @@
-"""PPO of stable-baselines3 on 64 worms, saved as ``mine.zip``: ``python examples/stable_baselines3_ppo.py [STEPS]``."""
+"""PPO of stable-baselines3 on 64 worms; saves ``mine.zip``: ``python examples/stable_baselines3_ppo.py [STEPS]``."""
 
 import sys
 
@@ -8,7 +8,7 @@ from stable_baselines3 import PPO
 import gymnosoma  # noqa: F401 - registers the ids
 from gymnosoma.agents.learning.sb3_env import make_sb3_env
 
-torch.set_num_threads(1)  # of networks as small as these, more of them cost time
+torch.set_num_threads(1)  # more threads slow down such small networks
 steps = int(sys.argv[1]) if len(sys.argv) > 1 else 400_000
 envs = make_sb3_env("gymnosoma/WormSwim-v0", 64, actions="modes")
 model = PPO("MlpPolicy", envs, n_steps=128, batch_size=1024, n_epochs=5, gamma=0.995, learning_rate=5e-4, device="cpu")

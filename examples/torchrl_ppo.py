@@ -1,7 +1,7 @@
 """PPO of TorchRL on 64 worms: ``python examples/torchrl_ppo.py [STEPS]``.
 
-``GymEnv`` makes one animal. The native vector environment goes into ``GymWrapper``, which takes the autoreset modes
-DISABLED and SAME_STEP.
+``GymEnv`` makes one animal. ``GymWrapper`` takes the native vector environment with the autoreset mode DISABLED or
+SAME_STEP.
 """
 
 import sys
@@ -21,12 +21,12 @@ import gymnosoma  # noqa: F401 - registers the ids
 
 ID, STEPS = "gymnosoma/WormSwim-v0", int(sys.argv[1]) if len(sys.argv) > 1 else 400_000
 ENVS, HORIZON, EPOCHS, BATCHES = 64, 128, 5, 8
-torch.set_num_threads(1)  # of networks as small as these, more of them cost time
+torch.set_num_threads(1)  # more threads slow down such small networks
 torch.manual_seed(0)
 
 
 def many(mode: AutoresetMode) -> TransformedEnv:
-    """The animals side by side, with the return so far of each."""
+    """Make the vector environment, with the accumulated return of each animal."""
     envs = gymnasium.make_vec(ID, num_envs=ENVS, actions="modes", autoreset_mode=mode)
     return TransformedEnv(GymWrapper(envs), RewardSum())
 
@@ -36,7 +36,7 @@ observation_size, action_size = envs.observation_spec["observation"].shape[-1], 
 
 
 def network(outputs: int) -> list[nn.Module]:
-    """Two hidden layers of 64."""
+    """Make the layers of a network with two hidden layers of 64."""
     return [nn.Linear(observation_size, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, outputs)]
 
 
@@ -53,7 +53,7 @@ advantage = GAE(gamma=0.995, lmbda=0.95, value_network=critic)
 loss = ClipPPOLoss(actor, critic, entropy_coeff=0.0)
 optimiser = torch.optim.Adam(loss.parameters(), lr=5e-4)
 
-# One animal, and both autoreset modes.
+# One animal, and the other autoreset mode.
 alone = GymEnv(ID, actions="modes").rollout(20, actor)
 apart = many(AutoresetMode.DISABLED).rollout(20, actor, break_when_any_done=False)
 print(f"one animal {tuple(alone['observation'].shape)}, many {tuple(apart['observation'].shape)}")

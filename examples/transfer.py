@@ -1,4 +1,4 @@
-"""A policy that learned on a coarse body plays on a fine one: ``python examples/transfer.py [STEPS] [SEED]``."""
+"""Transfer a policy from a coarse body to a fine one: ``python examples/transfer.py [STEPS] [SEED]``."""
 
 import sys
 
@@ -11,21 +11,21 @@ from gymnosoma.agents.learning.sb3_env import make_sb3_env
 from gymnosoma.envs.lamprey import LampreyParams
 from gymnosoma.envs.worm import WormParams
 
-torch.set_num_threads(1)  # of networks as small as these, more of them cost time
+torch.set_num_threads(1)  # more threads slow down such small networks
 steps = int(sys.argv[1]) if len(sys.argv) > 1 else 40_000
 seed = int(sys.argv[2]) if len(sys.argv) > 2 else 0
 ROWS = 256
 
 
 def worm(rods):
-    """Divide the paper's worm into rods: of half as many joints each bends twice as far, and is half as stiff."""
+    """Divide the paper's worm into rods; with half the joints, each bends twice as far and is half as stiff."""
     usual, finer = WormParams(), (rods - 1) / 24
     stiff = {"stiffness": finer * usual.stiffness, "damping": finer * usual.damping}
     return {"params": {"n_rods": rods, "control_gain": 1.0 / finer, **stiff}}
 
 
 def lamprey(links):
-    """Divide a lamprey into links, likewise; its muscles bend it by torques, which are the same."""
+    """Divide a lamprey into links in the same way; the torques of its muscles do not change."""
     usual, finer = LampreyParams(), (links - 1) / 9
     stiff = {"muscle_stiffness": finer * usual.muscle_stiffness, "damping": finer * usual.damping}
     body = LampreyParams.from_outline(width=[0.02, 0.02, 0.014, 0.007, 0.0], links=links, **stiff)
@@ -33,7 +33,7 @@ def lamprey(links):
 
 
 def returns(model, env_id, strength=None, **env):
-    """Play the first episode of each row and give its return; muscles may differ in strength."""
+    """Return the return of each row's first episode; the strength of the muscles may differ by row."""
     envs = gymnasium.make_vec(env_id, ROWS, autoreset_mode="SameStep", **env)
     options = None
     if strength is not None:

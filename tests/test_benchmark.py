@@ -162,20 +162,20 @@ def test_a_check_finds_one_score_one_byte_and_one_seed(copy):
     (line,) = verdict(copy, trust=True).differs
     assert "1 of its 16 scores" in line
     changed(copy, episodes=edited([score + 1e-5 for score in episodes["scores"]]), made={"cpu": "another"})
-    assert "scores are others" in verdict(copy).differs[0]
+    assert "scores differ in a replay" in verdict(copy).differs[0]
     changed(copy, episodes=episodes, fingerprint="other")
     assert "fingerprint" in verdict(copy).differs[0]
     for name in ("../weights", "my_module:act", "runs/mine"):
         changed(copy, fingerprint=results.read(copy / "results.jsonl")[1]["fingerprint"], env={}, entrant={
             "name": name, "config": {}, "digest": ""
         })  # fmt: skip
-        assert verdict(copy).differs or "code of others" in verdict(copy).unchecked[0]
+        assert verdict(copy).differs or "third-party code" in verdict(copy).unchecked[0]
     lines = results.read(training(HOLD, 1).file(copy))
     weights = copy / "weights" / lines[0]["weights"] / "action.json"
     weights.write_text(weights.read_text().replace("0", "1", 1))
-    assert "another digest" in " ".join(verdict(copy, trust=True).differs)
+    assert "a different digest" in " ".join(verdict(copy, trust=True).differs)
     shutil.rmtree(weights.parent)
-    assert "not here" in " ".join(verdict(copy, trust=True).unchecked)
+    assert "weights are missing" in " ".join(verdict(copy, trust=True).unchecked)
     training(HOLD, 1).discard(copy)
     results.gather(copy)
     assert len([line for line in verdict(copy, trust=True).differs if "seeds must be 0 to 1" in line]) == 2
@@ -250,7 +250,7 @@ def test_the_commands_repeat_nothing_and_refuse_other_settings(tmp_path, command
     assert [line["episodes"] for line in results.read(place / "results.jsonl")] == [
         json.loads(line)["episodes"] for line in first.splitlines()
     ]
-    assert "episodes must be 4, with which" in error_of(*arguments, 5)
+    assert "episodes must be 4, as in" in error_of(*arguments, 5)
     command(*arguments, 5, "--restart")
     file = Piece(SWIM, "baseline").file(place)
     file.write_text(file.read_text().replace('"seed"', '"seeds"'))

@@ -80,6 +80,6 @@ def test_what_cannot_be_recorded_leaves_nothing(datasets, monkeypatch):
             record(SWIM, find_policy(SWIM, "baseline"), *arguments)
     assert not minari.list_local_datasets()
     record(SWIM, find_policy(SWIM, "baseline"), "test/x-v0", 1)
-    with pytest.raises(ValueError, match="dataset must be a name that is free"):
+    with pytest.raises(ValueError, match="dataset must be an unused name"):
         record(SWIM, find_policy(SWIM, "baseline"), "test/x-v0", 1)
     assert len(minari.load_dataset("test/x-v0")) == 1

@@ -206,7 +206,7 @@ def test_hostile_models(tmp_path, name):
 
 
 def test_models_from_elsewhere(tmp_path):
-    refuse(lambda: load("/dev/zero"), "model '/dev/zero' cannot be read: it is no file")
+    refuse(lambda: load("/dev/zero"), "model '/dev/zero' cannot be read: it is not a regular file")
     refuse(lambda: load(5), "model '5' cannot be read")  # type: ignore[arg-type]
     round_and_round: dict = {"schema": 1}
     round_and_round["body"] = round_and_round

@@ -114,7 +114,7 @@ def test_a_run_and_a_study_are_of_the_environment_that_they_began_with(tmp_path,
     monkeypatch.setattr(tasks.Swim, "reward", lambda *given: 1.001 * real(*given))
     with pytest.raises(ValueError, match="the environment has changed since"):
         train(SWIM, tmp_path / "run", resume=True)
-    with pytest.raises(ValueError, match="environment must be as the study in"):
+    with pytest.raises(ValueError, match="environment must match the study in"):
         tune(SWIM, tmp_path / "study", **asked, trials=1, resume=True)
 
 

@@ -121,7 +121,7 @@ def test_arguments_of_the_environment_are_kept(tmp_path):
     [
         ({"env": {"actions": "flight"}}, "env: actions must be one of .*, got 'flight'"),
         ({"algorithm": "cma", "controller": "nobody"}, "controller must be one of baseline, .*got 'nobody'"),
-        ({"algorithm": "supervised"}, "algorithm must not be supervised for Swim, whose actions hold no answers"),
+        ({"algorithm": "supervised"}, "algorithm must not be supervised for Swim: its actions contain no answers"),
     ],
 )
 def test_an_impossible_training_is_refused(tmp_path, arguments, message):
@@ -223,9 +223,9 @@ def test_a_study_goes_on_where_it_was_stopped_or_failed(tmp_path, monkeypatch):
     tuned = recipe(SWIM, file=one)
     assert tuned["env"] == {"actions": "modes"} and tuned["settings"]["n_epochs"] == 1
     assert {**tuned["settings"], "num_envs": tuned["num_envs"]}.items() >= best[0].items()
-    with pytest.raises(ValueError, match="already holds a study"):
+    with pytest.raises(ValueError, match="already contains a study"):
         tuning.tune(SWIM, tmp_path / "half", **request)
-    with pytest.raises(ValueError, match=r"steps must be as the study in '.*' began"):
+    with pytest.raises(ValueError, match=r"steps must match the study in"):
         tuning.tune(SWIM, tmp_path / "half", **request | {"steps": 1}, resume=True)
 
 

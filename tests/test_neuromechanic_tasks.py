@@ -104,7 +104,7 @@ def test_pushes_come_once_a_second_and_are_felt():
 def test_senses_are_late(arguments, periods):
     """What is observed is what the joints and the paw were a delay ago, to the rounding of observations."""
     env = gymnasium.make(HOLD, **EXCITATION, **arguments).unwrapped
-    assert env.task.periods == periods
+    assert env.task.moments == periods + 1
     observation, _ = env.reset(seed=0, options={"push": 30.0})
     rng, past = np.random.default_rng(0), []
     for _ in range(20):

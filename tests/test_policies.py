@@ -88,7 +88,7 @@ def test_weights_act_as_the_checkpoint_does(tmp_path, algorithm):
 
 @pytest.mark.parametrize("env", [{"actions": "modes"}, {"history": 2}])
 def test_a_policy_is_refused_where_actions_mean_something_else(copy, env):
-    with pytest.raises(ValueError, match=f"learned with {next(iter(env))}=|observation_space must be"):
+    with pytest.raises(ValueError, match=f"trained with {next(iter(env))}=|observation_space must be"):
         load_policy(copy, RecordEpisodeStatistics(gymnasium.make_vec(SWIM, 1, **env)))
     with pytest.raises(ValueError, match="envs must be a vector environment"):
         load_policy(copy, gymnasium.make(SWIM))
@@ -137,21 +137,21 @@ def bias(value):
     return tensors(lambda arrays: arrays.update({"layers.2.bias": np.asarray(value)}))
 
 
-NO_FILE = "policy.safetensors': it is not a file of safetensors"
+NO_FILE = "policy.safetensors': it is not a safetensors file"
 WEIGHTS = {
     "truncated": (lambda f: os.truncate(f / "policy.safetensors", 5000), NO_FILE),
     "empty": (lambda f: os.truncate(f / "policy.safetensors", 0), NO_FILE),
     "absent": (lambda f: (f / "policy.safetensors").unlink(), "policy.safetensors' cannot be read: No such file"),
     "a folder": (
         lambda f: (f / "policy.safetensors").unlink() or (f / "policy.safetensors").mkdir(),
-        "policy.safetensors': it is no file",
+        "policy.safetensors': it is not a regular file",
     ),
     "long header": (header(b" " * 70_000), "header must have at most 65536 bytes, got 70000"),
     "no JSON": (header(b"{nothing"), NO_FILE),
     "negative": (claim([-6], 24), NO_FILE),
     "overflow": (claim([2**62, 8], 24), NO_FILE),
     "bytes beyond": (claim([6], 30), NO_FILE),
-    "too few": (claim([6], 24), "tensors are missing or not known .*layers.0.weight"),
+    "too few": (claim([6], 24), "tensors are missing in the file or in the card.*layers.0.weight"),
     "extra": (tensors(lambda arrays: arrays.update({"x\ny": np.zeros(1, np.float32)})), r"tensors are missing .*x\\ny"),
     "shape": (bias(np.zeros(7, np.float32)), r"tensor 'layers.2.bias' must be F32 \(6,\), got F32 \(7,\)"),
     "type": (bias(np.zeros(6)), r"tensor 'layers.2.bias' must be F32 \(6,\), got F64 \(6,\)"),
@@ -196,13 +196,13 @@ CARDS = {
     "other id": (card(id="gymnosoma/WormCrawl-v0"), "was trained for gymnosoma/WormCrawl-v0, not for"),
     "algorithm": (card(algorithm="a2c"), "algorithm must be one of ppo, sac, cma, supervised, got 'a2c'"),
     "width": (network(net_arch=[128, -1]), r"net_arch must be a list .* got \[128, -1\]"),
-    "huge": (network(net_arch=[10**400]), r"it must have at most 67108864 bytes"),
+    "huge": (network(net_arch=[10**400]), r"weights must have at most 67108864 bytes"),
     "many": (network(net_arch=[1] * 1000), "net_arch must be a list of at most 16 integers"),
     "other net": (network(net_arch=[64, 32]), r"must be F32 \(32, 64\), got F32 \(64, 64\)"),
     "activation": (network(activation="Module"), "network: activation must be one of Tanh, ReLU, got 'Module'"),
     "network": (card(network={}), "network: net_arch is missing"),
-    "no parts": (without("network"), "must have a network, a controller, or both and a rule"),
-    "too many parts": (card(controller={"name": "baseline", "parameters": {}}), "or both and a rule"),
+    "no parts": (without("network"), "must have a network, a controller, or both with a rule"),
+    "too many parts": (card(controller={"name": "baseline", "parameters": {}}), "or both with a rule"),
     "space": (card(observation_space=SPACE | {"shape": [10**9]}), r"observation_space must be the environment's, .*58"),
     "bounds": (card(action_space=SPACE), "action_space must be the environment's"),
     "task": (card(env={"task": "os:system"}), "card.json': env must be one of history, .*, got 'task'"),
@@ -261,7 +261,7 @@ def test_a_bomb_is_refused_at_once(copy):
 def test_a_pipe_is_not_waited_for(copy, name):
     (copy / name).unlink()
     os.mkfifo(copy / name)
-    with pytest.raises(ValueError, match="it is no file"):
+    with pytest.raises(ValueError, match="it is not a regular file"):
         find_policy(SWIM, str(copy)).make(gymnasium.make_vec(SWIM, num_envs=1), 0)
 
 
@@ -297,7 +297,7 @@ def test_what_cannot_be_written_is_refused_first(tmp_path, error_of):
     for path in (tmp_path / "folder.json", tmp_path / "none" / "x.json", long):
         started = time.monotonic()
         line = error_of("evaluate", "WormSwim-v0", "--episodes", 10**9, "--json-file", path)
-        assert line.startswith("error: save must be a file ") and str(path) in line
+        assert line.startswith("error: save must be a ") and str(path) in line
         assert time.monotonic() - started < 30
     line = error_of("render", "WormSwim-v0", "--save", tmp_path / "none" / "x.gif")
     assert line.startswith("error: save must be a file in an existing folder, got ")
@@ -381,4 +381,4 @@ def test_a_card_tells_what_its_policy_was_trained_for(tmp_path, command, caplog)
     assert outdated(SWIM, find_policy(SWIM, "baseline")) is None
     edit(tmp_path / "run", fingerprint="other")
     command("evaluate", "WormSwim-v0", "--policy", str(tmp_path / "run"), "--episodes", "2")
-    assert "policy 'run' was trained when gymnosoma/WormSwim-v0 behaved otherwise" in caplog.text
+    assert "policy 'run' was trained on a different version of gymnosoma/WormSwim-v0" in caplog.text

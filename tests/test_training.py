@@ -133,8 +133,8 @@ def change_state(path, change):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (None, "it holds no state.pkl"),
-        ({"algorithm": "sac"}, "it is of algorithm 'sac', config.json says 'ppo'"),
+        (None, "it has no state.pkl"),
+        ({"algorithm": "sac"}, "its algorithm is 'sac', but 'ppo' in config.json"),
     ],
 )
 def test_a_foreign_checkpoint_is_refused(whole, tmp_path, change, message):
@@ -242,7 +242,7 @@ def test_seeds_are_trained_one_after_another(tmp_path, monkeypatch):
     one, two = (tmp_path / f"run-{k}" for k in (3, 4))
     assert [read_config(folder)["seed"] for folder in (one, two)] == [3, 4]
     shutil.rmtree(two)
-    with pytest.raises(ValueError, match="already holds a run"):
+    with pytest.raises(ValueError, match="already contains a run"):
         train_command("WormSwim-v0", **asked, steps=ROLLOUT)
     train_command("WormSwim-v0", **asked, steps=2 * ROLLOUT, resume=True)
     assert [steps_of(folder) for folder in (one, two)] == [2 * ROLLOUT, 2 * ROLLOUT]
@@ -261,6 +261,6 @@ def test_seeds_are_trained_at_the_same_time_and_go_on(tmp_path, command):
         one, two = (tmp_path / f"{name}-{k}" for name in ("one", "two"))
         assert (one / "policy.safetensors").read_bytes() == (two / "policy.safetensors").read_bytes()
         assert (one / "card.json").read_bytes() == (two / "card.json").read_bytes()  # with the scores
-    with pytest.raises(SystemExit, match="two-0' already holds a run: give --resume"):
+    with pytest.raises(SystemExit, match="two-0' already contains a run: use --resume"):
         go("two", "--processes", "2")
     go("two", "--processes", "2", "--resume")

@@ -1,1 +1,1 @@
-"""Measuring learners and policies in frozen episodes: protocol, results, statistics, tables."""
+"""Benchmark of learners and policies on fixed episodes: protocol, results, statistics, tables."""

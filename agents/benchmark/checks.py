@@ -1,6 +1,6 @@
-"""Checks whether a file of results is true: policies play their episodes again, trainings are repeated.
+"""Verification of results files: policies replay their episodes, and trainings are repeated.
 
-Steps and times cannot be proved by a replay. Only training again can show that no more steps were taken than claimed.
+A replay cannot verify steps and times. Only training again can show that no more steps were taken than claimed.
 """
 
 from __future__ import annotations
@@ -24,18 +24,19 @@ from .results import name_of, read
 from .statistics import of_points
 
 EPISODE, MEAN, MOST = 1e-5, 1e-3, 0.99
-"""Shares of the scale by which a replay may differ in an episode and in the mean. On another processor, which rounds
-differently, only `MOST` episodes must be equal, as long ones are chaotic; on the same one all of them."""
+"""Tolerances of a replay: difference per episode and of the mean, as fractions of the scale, and the fraction of
+episodes that must agree on a different processor. There, rounding differs and long episodes are chaotic; on the same
+processor, all episodes must agree."""
 
 
 def width(env_id: str) -> float:
-    """Length of an id's scale; 1 where it has none."""
+    """Return the length of an environment's score scale, or 1 without a scale."""
     scale = normaliser(env_id)
     return 1.0 if scale is None else scale["best"] - scale["floor"]
 
 
 class Verdict(NamedTuple):
-    """Lines that differ, lines that could not be checked, and the number of those that were."""
+    """Result of a check: messages for lines that differ and for unchecked lines, and the number of checked lines."""
 
     differs: list[str]
     unchecked: list[str]
@@ -43,10 +44,14 @@ class Verdict(NamedTuple):
 
 
 def check(file: Path, trust: bool = False, retrain: int = 0, seed: int = 0, processes: int = 1) -> Verdict:
-    """Check a file of results, line by line.
+    """Verify a results file line by line.
 
-    Policies of the package, and those of its own learners, are played again. Those of others run the code of their
-    module, with ``trust`` only.
+    Args:
+        file: Results file.
+        trust: Whether to replay policies that execute third-party code.
+        retrain: Number of randomly chosen trainings to repeat.
+        seed: Seed of that choice.
+        processes: Number of processes.
     """
     lines = read(file)
     pieces: dict[str, tuple[Any, ...]] = {}
@@ -68,7 +73,7 @@ def check(file: Path, trust: bool = False, retrain: int = 0, seed: int = 0, proc
 
 
 def _judged(judge: Callable[..., str], *arguments: Any) -> tuple[str, str]:
-    """Say why something cannot be checked, and what of it is false; both are empty where all is well."""
+    """Return the reason why a check is impossible, and the problem found; both are empty on success."""
     try:
         return "", judge(*arguments)
     except Unchecked as reason:
@@ -76,7 +81,7 @@ def _judged(judge: Callable[..., str], *arguments: Any) -> tuple[str, str]:
 
 
 def _gaps(lines: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Name seeds that are missing or there twice."""
+    """Return messages about missing and duplicate seeds."""
     seeds: dict[tuple[str, ...], list[int]] = {}
     for each in lines:
         key = (each["track"], each["entrant"]["name"], each["id"].split("/")[1], str(each["mark"]))
@@ -89,16 +94,16 @@ def _gaps(lines: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _different(line: dict[str, Any], folder: Path, trust: bool) -> str:
-    """Say what of a line is false; empty where all is well."""
+    """Replay the policy of a line; return the difference found, or an empty string."""
     env_id, episodes = line["id"], line["episodes"]
     if line["mark"] and line["steps"] > line["mark"]:
         return f"steps must be at most its mark, {line['mark']}, got {line['steps']}"
     if line["track"] == "fixed" and line["env"]:
         return f"env must be empty in the track 'fixed', got {line['env']}"
     if line["mark"] and line["failed"] is None and line["weights"] is None:
-        return "it has no weights, and failed is null"
+        return "it has no weights, although failed is null"
     if line["fingerprint"] != of_id(env_id, line["env"]):
-        return "its fingerprint is not that of how the environment behaves now"
+        return "its fingerprint does not match the current version of the environment"
     try:
         policy = policy_of(line, folder, trust)
     except ValueError as error:
@@ -106,20 +111,20 @@ def _different(line: dict[str, Any], folder: Path, trust: bool) -> str:
     again = measure(env_id, policy, episodes["count"])
     off = np.abs(np.subtract(again["scores"][: len(episodes["scores"])], episodes["scores"])) / width(env_id)
     if len(off) and np.mean(off <= EPISODE) < (1.0 if line["made"].get("cpu") == cpu() else MOST):
-        return f"{int(np.sum(off > EPISODE))} of its {len(off)} scores are others when its policy plays"
+        return f"{int(np.sum(off > EPISODE))} of its {len(off)} scores differ in a replay"
     if abs(again["mean"] - episodes["mean"]) > MEAN * width(env_id):
         return f"its mean score must be {again['mean']:.6g}, got {episodes['mean']:.6g}"
     return ""
 
 
 def _unlikely(line: Mapping[str, Any], lines: Sequence[Mapping[str, Any]]) -> str:
-    """Say whether training again gives an unlikely score, by a 99% prediction interval of the other trainings."""
+    """Repeat a training; return a message if the score is outside the 99% prediction interval, else an empty string."""
     from scipy.stats import t
 
     keys = ("track", "id", "mark", "entrant")
     same = [each["episodes"]["mean"] for each in lines if all(each[key] == line[key] for key in keys)]
     if len(same) < 3:
-        return "three trainings or more are needed to tell what is likely"
+        return "at least three trainings are needed for a prediction interval"
     count, marks = line["episodes"]["count"], (line["mark"],)
     piece = Piece(line["id"], line["entrant"]["name"], line["seed"], marks, line["track"], count)
     with tempfile.TemporaryDirectory() as place:
@@ -129,4 +134,4 @@ def _unlikely(line: Mapping[str, Any], lines: Sequence[Mapping[str, Any]]) -> st
     half = float(t.ppf(0.995, n - 1) * math.sqrt(others.variance * (n + 1.0)))
     if abs(score - others.mean) <= half + MEAN * width(line["id"]):
         return ""
-    return f"its score was {score:.5g}, where {others.mean:.5g} ± {half:.3g} are likely"
+    return f"its score was {score:.5g}, outside the prediction interval {others.mean:.5g} ± {half:.3g}"

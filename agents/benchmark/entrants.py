@@ -1,7 +1,7 @@
-"""Entrants of the benchmark: policies that do not learn, learners, and trainings by the recipe.
+"""Entrants of the benchmark: fixed policies, learners, and trainings with the recipe.
 
-The work is a list of pieces: a policy on an id, or one training with its measurements. A piece is a function of plain
-values, so that any process can do it. It writes one file when it is done, so a kill costs only the pieces under way.
+The work consists of independent pieces: one policy on one environment, or one training with its measurements. Any
+process can run a piece. It writes one file at the end, so an interruption affects only unfinished pieces.
 """
 
 from __future__ import annotations
@@ -37,18 +37,20 @@ from . import learners, results
 from .protocol import MARKS, Budget, BudgetSpent, Entrant, Reports, environments, episodes_of, measure
 
 RECIPE = "recipe"
-"""Name of the learner that trains by the recipe of each id, in the track ``open``."""
+"""Name of the learner that trains with the recipe of each environment, in the track ``open``."""
 
 
 @dataclass(frozen=True)
 class Piece:
-    """One policy on one id, or one training of a learner.
+    """One policy on one environment, or one training of a learner.
 
     Args:
-        name: Of a policy, as of `find_policy`, or ``best constant``; or of a learner.
-        seed: Of a training; None for a policy.
-        marks: Steps at which a learner is measured; the last one is its budget.
-        episodes: Number of the frozen episodes that are played.
+        env_id: Id of the environment.
+        name: Name of a policy (see `find_policy`, or ``best constant``) or of a learner.
+        seed: Seed of a training; None for a policy.
+        marks: Numbers of steps at which a learner is measured; the last one is its budget.
+        track: ``fixed`` or ``open``.
+        episodes: Number of benchmark episodes.
     """
 
     env_id: str
@@ -60,21 +62,21 @@ class Piece:
 
     @property
     def label(self) -> str:
-        """Name of the piece, and of its files."""
+        """Name of the piece and of its files."""
         parts = [self.env_id.split("/")[1], self.name, *([] if self.seed is None else [str(self.seed)])]
         return "-".join(re.sub(r"[^\w.-]+", "_", part) for part in parts)
 
     def file(self, folder: Path) -> Path:
-        """File of the piece's lines."""
+        """Return the file for the results of the piece."""
         return folder / "lines" / f"{self.label}.jsonl"
 
     def run(self, folder: Path) -> Path:
-        """Folder of a training that is under way; by the recipe, its run folder."""
+        """Return the folder of a training in progress; with the recipe, it is the run folder."""
         return folder / "runs" / self.label
 
     @cached_property
     def digest(self) -> str:
-        """Digest of what plays or learns: its sources, weights or settings."""
+        """Digest of the entrant's source code, weights or settings."""
         if self.seed is None:
             if self.name == CONSTANT:
                 return controllers_digest(self.env_id)
@@ -88,23 +90,23 @@ class Piece:
         return of_values(of_files(*[Path(source)] if source else []), getattr(learner, "config", {}))
 
     def lines(self, folder: Path) -> list[dict[str, Any]] | None:
-        """Lines of the piece, None as long as it is not done.
+        """Read the results of the piece, or return None if it is not finished.
 
         Raises:
-            ValueError: If the file is damaged, or holds results of other settings or of something that has changed.
+            ValueError: If the file is damaged, or if settings, environment or entrant have changed.
         """
         file = self.file(folder)
         if not file.is_file():
             return None
         lines = results.read(file)
         if not lines:
-            raise ValueError(f"{str(file)!r} must have lines: give --restart to measure again")
+            raise ValueError(f"{str(file)!r} must not be empty: use --restart to measure again")
         settings = tuple(each["mark"] for each in lines), lines[0]["track"], lines[0]["episodes"]["count"]
         for key, value in zip(("marks", "track", "episodes"), settings, strict=True):
             if value != getattr(self, key):
                 raise ValueError(
-                    f"{key} must be {value!r}, with which {str(file)!r} was measured, got {getattr(self, key)!r}: "
-                    "give that, --restart to measure again, or another --folder"
+                    f"{key} must be {value!r}, as in {str(file)!r}, got {getattr(self, key)!r}: use that value, "
+                    "--restart to measure again, or another --folder"
                 )
         changed = {
             "the behaviour of the environment": lines[0]["fingerprint"] != of_id(self.env_id, lines[0]["env"]),
@@ -113,12 +115,12 @@ class Piece:
         if any(changed.values()):
             raise ValueError(
                 f"{' and '.join(what for what, differs in changed.items() if differs)} changed since {self.name} was "
-                f"measured on {self.env_id}: give --restart to measure again, or another --folder"
+                f"measured on {self.env_id}: use --restart to measure again, or another --folder"
             )
         return lines
 
     def discard(self, folder: Path) -> None:
-        """Remove the results of the piece."""
+        """Delete the results of the piece."""
         self.file(folder).unlink(missing_ok=True)
         shutil.rmtree(self.run(folder), ignore_errors=True)
 
@@ -132,14 +134,17 @@ def pieces(
     track: str = "fixed",
     episodes: int | None = None,
 ) -> list[Piece]:
-    """List the pieces of an id, without policies that it does not have, such as a trained one.
+    """List the pieces of an environment, without missing policies, such as a trained one.
 
     Args:
-        policies: By default, where no learner is entered: chance, zero actions, all references, the best constant
-            parameters, the trained policy that comes with the package, and a replay of one of these.
+        env_id: Id of the environment.
+        policies: Names of policies. By default, if there is no learner: random, zero, all references, best constant,
+            the trained policy included in the package, and a replay of one of these.
         entered: Names of learners.
-        seeds: Trainings of each learner, from seed 0 on.
-        marks: By default `MARKS`; of the recipe, its own steps.
+        seeds: Number of trainings per learner, with seeds 0, 1, ...
+        marks: Numbers of steps at which learners are measured. By default, `MARKS`, and for the recipe its own steps.
+        track: ``fixed`` or ``open``.
+        episodes: Number of episodes. By default, that of the protocol.
     """
     own, count = references_of(env_id), episodes or episodes_of(env_id)
     absent = {
@@ -163,10 +168,10 @@ def pieces(
 
 
 def find_learner(name: str) -> tuple[Callable[..., None], Callable[[Path], Entrant]]:
-    """Find a learner, and ``load`` of its module.
+    """Find a learner and the function ``load`` of its module.
 
     Raises:
-        ValueError: If there is none, naming what is missing.
+        ValueError: If the learner or ``load`` does not exist; names it.
     """
     if name in learners.LEARNERS:
         return getattr(learners, name), learners.load
@@ -182,7 +187,7 @@ def find_learner(name: str) -> tuple[Callable[..., None], Callable[[Path], Entra
 
 
 def playing(entrant: Entrant, name: str, env: dict[str, Any]) -> Policy:
-    """Make a policy of what a learner reported; its actions are checked."""
+    """Create a policy, with checked actions, from an entrant that a learner reported."""
 
     def make(envs: Any, start: int) -> Agent:
         return FunctionAgent(name, entrant.act, envs.task.action_size, with_first=True)
@@ -191,10 +196,10 @@ def playing(entrant: Entrant, name: str, env: dict[str, Any]) -> Policy:
 
 
 def do(piece: Piece, folder: Path) -> None:
-    """Do a piece, and write its file.
+    """Run a piece and write its file.
 
     Raises:
-        Unfinished: If its training failed. Its lines, which say why, are written all the same.
+        Unfinished: If its training failed. The file is written nevertheless and contains the reason.
     """
     if piece.seed is None:
         lines = [_play(piece, folder)]
@@ -206,7 +211,7 @@ def do(piece: Piece, folder: Path) -> None:
 
 
 def _play(piece: Piece, folder: Path) -> dict[str, Any]:
-    """Measure a policy that does not learn."""
+    """Measure a fixed policy."""
     config: dict[str, Any] = {}
     if piece.name == CONSTANT:
         reference, parameters, policy = search(piece.env_id)  # type: ignore[misc]
@@ -222,7 +227,7 @@ def _play(piece: Piece, folder: Path) -> dict[str, Any]:
 
 
 def _by_recipe(piece: Piece, folder: Path) -> dict[str, Any]:
-    """Train by the recipe in a run folder; a training that was interrupted continues from its checkpoint."""
+    """Train with the recipe in a run folder, or resume an interrupted training, and measure the result."""
     from ..learning import training
 
     run, started = piece.run(folder), time.process_time()
@@ -238,9 +243,9 @@ def _by_recipe(piece: Piece, folder: Path) -> dict[str, Any]:
 
 
 def _train(piece: Piece, folder: Path) -> list[dict[str, Any]]:
-    """Train a learner, and measure it at the marks.
+    """Train a learner and measure it at the marks.
 
-    A training that raises, or that reports nothing or a policy that does not play, counts as zero actions.
+    A training counts as zero actions if it raises an error, reports no policy, or reports a policy that fails.
     """
     learner, load = find_learner(piece.name)
     place, seed = piece.run(folder), piece.seed or 0
@@ -254,14 +259,14 @@ def _train(piece: Piece, folder: Path) -> list[dict[str, Any]]:
         learner(make_envs, steps=budget.steps, seed=seed, report=reports, track=piece.track)
     except BudgetSpent:
         pass
-    except Exception as error:  # whatever it is, it is the learner's result
+    except Exception as error:  # any error counts as a failure of the learner
         failed = _said(error)
     spent, lines = time.process_time() - started, []
     for mark in piece.marks:
         steps = reports.at(mark)
         weights, reason, env, started = None, failed, {}, time.process_time()
         if steps is None:
-            reason = reason or f"it had reported no policy at {mark} steps"
+            reason = reason or f"it reported no policy within {mark} steps"
         else:
             try:
                 entrant = load(reports.place(steps))
@@ -294,7 +299,7 @@ def _line(
     seconds: tuple[float, float],
     weights: str | None,
 ) -> dict[str, Any]:
-    """Make a line of the results: all keys of `results.LINE`."""
+    """Create a line of the results with all keys of `results.LINE`."""
     score = task_of(piece.env_id).score
     return {
         "$id": results.FORMAT,
@@ -316,14 +321,14 @@ def _line(
 
 
 def cpu() -> str:
-    """Name of this machine's processor, on which the last digits of a result depend."""
+    """Return the name of this machine's processor, which affects the rounding of results."""
     about = Path("/proc/cpuinfo")
     name = re.search(r"^model name\s*: (.*)$", about.read_text("utf-8"), re.MULTILINE) if about.is_file() else None
     return name[1].strip() if name else platform.processor() or platform.machine()
 
 
 def _commit() -> str:
-    """Commit of the checkout, empty where the package was installed."""
+    """Return the commit of the checkout, or an empty string for an installed package."""
     root = Path(gymnosoma.__file__).resolve().parents[1]
     command = ["git", "-C", str(root), "rev-parse", "HEAD"]
     try:
@@ -333,7 +338,10 @@ def _commit() -> str:
 
 
 def _keep(source: Path, folder: Path) -> str:
-    """Copy a policy's files to ``weights``, into a folder named by their digest; of a run folder, policy and card."""
+    """Copy a policy's files into a subfolder of ``weights`` named by their digest, and return the digest.
+
+    From a run folder, only weights and card are copied.
+    """
     files = [source / WEIGHTS, source / CARD] if (source / CARD).is_file() else _files(source)
     digest = of_files(*files)
     place = folder / "weights" / digest
@@ -352,7 +360,7 @@ def _files(folder: Path) -> list[Path]:
 def _seed_all(seed: int) -> None:
     random.seed(seed)
     np.random.seed(seed)  # noqa: NPY002 - a learner may draw from it
-    with suppress(ModuleNotFoundError):  # of which not all learners are made
+    with suppress(ModuleNotFoundError):  # a learner may not need torch
         import torch
 
         torch.manual_seed(seed)
@@ -360,15 +368,15 @@ def _seed_all(seed: int) -> None:
 
 
 class Unchecked(Exception):
-    """Why the policy of a line cannot be played."""
+    """Reason why the policy of a line cannot be replayed."""
 
 
 def policy_of(line: dict[str, Any], folder: Path, trust: bool = False) -> Policy:
-    """Find the policy of a line, of results in a folder that anybody may have written.
+    """Find the policy of a line of untrusted results.
 
     Raises:
-        Unchecked: If its weights are not here, or if it runs code of others without ``trust``.
-        ValueError: If there is no such policy, or its weights have another digest.
+        Unchecked: If its weights are missing, or if it executes third-party code without ``trust``.
+        ValueError: If the policy does not exist, or the digest of its weights differs.
     """
     env_id, name, config = line["id"], line["entrant"]["name"], line["entrant"]["config"]
     if line["weights"] is None:
@@ -376,7 +384,7 @@ def policy_of(line: dict[str, Any], folder: Path, trust: bool = False) -> Policy
         while source.startswith(REPLAY):
             source = source.removeprefix(REPLAY)
         if OWN.fullmatch(source) and not trust:
-            raise Unchecked(f"its policy is {source}, code of others: give --trust to run it")
+            raise Unchecked(f"its policy {source} is third-party code: use --trust to run it")
         if source == CONSTANT:
             reference = references_of(env_id).get(config.get("reference", ""))
             parameters = config.get("parameters")
@@ -388,16 +396,16 @@ def policy_of(line: dict[str, Any], folder: Path, trust: bool = False) -> Policy
                 raise ValueError("its config must name a reference and its parameters")
             return reference_policy(CONSTANT, reference, **parameters)
         if source not in ("zero", "random", "trained", *references_of(env_id)) and not OWN.fullmatch(source):
-            raise ValueError(f"it has no weights, and {name!r} is no policy of this id")
+            raise ValueError(f"it has no weights, and {name!r} is not a policy of this id")
         return find_policy(env_id, "zero" if line["mark"] else name)
     place = folder / "weights" / line["weights"]
     if not re.fullmatch("[0-9a-f]{16}", line["weights"]) or not place.is_dir():
-        raise Unchecked("its weights are not here")
+        raise Unchecked("its weights are missing")
     by_card = (place / CARD).is_file()
     if of_files(*([place / WEIGHTS, place / CARD] if by_card else _files(place))) != line["weights"]:
-        raise ValueError("its weights have another digest")
+        raise ValueError("its weights have a different digest")
     if by_card:
         return find_policy(env_id, str(place))
     if name not in learners.LEARNERS and not trust:
-        raise Unchecked(f"its policy is played by {name}, code of others: give --trust to run it")
+        raise Unchecked(f"its policy is played by {name}, which is third-party code: use --trust to run it")
     return playing(find_learner(name)[1](place), name, line["env"])

@@ -1,7 +1,7 @@
-"""Learners that come with the package, by the protocol of `benchmark.protocol`: one configuration each for all ids.
+"""Learners included in the package, with one untuned configuration each for all environments.
 
-None of them was tuned: PPO and SAC are stable-baselines3's, CMA-ES is the package ``cma``. They see nothing but what
-the track ``fixed`` shows.
+PPO and SAC are those of stable-baselines3, and CMA-ES is that of the package ``cma``. They follow the protocol of
+`benchmark.protocol` in the track ``fixed``.
 """
 
 from __future__ import annotations
@@ -17,32 +17,32 @@ from ..learning.search import Evolution
 from ..policies.networks import Network, NetworkAgent
 
 LEARNERS = {"ppo": "stable_baselines3", "sac": "stable_baselines3", "cma": "cma"}
-"""Names of the learners, and the library that each needs."""
+"""Library needed by each learner."""
 
 WEIGHTS = "policy.safetensors"
 
 
 class NetworkPolicy(NetworkAgent):
-    """A network that plays, and that can be saved."""
+    """Network agent that can be saved."""
 
     def save(self, folder: Path) -> None:
-        """Write weights; metadata says whether actions pass through tanh."""
+        """Write the weights, with ``squashed`` as metadata."""
         from safetensors.numpy import save_file
 
         save_file(self.network.tensors(), folder / WEIGHTS, {"squashed": str(self.squashed)})
 
 
 def load(folder: Path) -> NetworkPolicy:
-    """Read a policy; nothing in its file is executed."""
+    """Read a policy. Its file contains no executable code."""
     from safetensors import safe_open
 
     with safe_open(folder / WEIGHTS, "np") as file:
-        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - it is no dictionary
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a dictionary
         return NetworkPolicy(Network.from_tensors(tensors), (file.metadata() or {}).get("squashed") == "True")
 
 
 def _learn(model: Any, steps: int, report: Callable[[Any], None], squashed: bool, every: int) -> None:
-    """Learn until the budget is spent; report some times on the way."""
+    """Learn until the budget is spent, with a report after every ``every`` steps and at the end."""
     from stable_baselines3.common.callbacks import BaseCallback
 
     from ..learning.sb3_env import network_of
@@ -61,7 +61,7 @@ def _learn(model: Any, steps: int, report: Callable[[Any], None], squashed: bool
 
 
 def ppo(make_envs: Callable[..., Any], *, steps: int, seed: int, report: Callable[[Any], None], track: str) -> None:
-    """PPO of stable-baselines3 (Schulman et al. 2017)."""
+    """Learn with PPO of stable-baselines3 (Schulman et al. 2017)."""
     from stable_baselines3 import PPO
 
     from ..learning.sb3_env import SB3VecEnv
@@ -88,7 +88,7 @@ ppo.config = {  # type: ignore[attr-defined]
 
 
 def sac(make_envs: Callable[..., Any], *, steps: int, seed: int, report: Callable[[Any], None], track: str) -> None:
-    """SAC of stable-baselines3 (Haarnoja et al. 2018)."""
+    """Learn with SAC of stable-baselines3 (Haarnoja et al. 2018)."""
     import torch
     from stable_baselines3 import SAC
 
@@ -96,7 +96,7 @@ def sac(make_envs: Callable[..., Any], *, steps: int, seed: int, report: Callabl
 
     settings = dict(sac.config)  # type: ignore[attr-defined]
     envs = SB3VecEnv(make_envs(settings.pop("num_envs")))
-    quick = {"fused": True}  # of Adam: a quarter less time, other rounding
+    quick = {"fused": True}  # fused Adam is faster, with different rounding
     policy = {"net_arch": settings.pop("net_arch"), "activation_fn": torch.nn.Tanh, "optimizer_kwargs": quick}
     model = SAC("MlpPolicy", envs, seed=seed, device="cpu", policy_kwargs=policy, **settings)
     _learn(model, steps, report, squashed=True, every=25_000)
@@ -115,7 +115,10 @@ sac.config = {  # type: ignore[attr-defined]
 
 
 def cma(make_envs: Callable[..., Any], *, steps: int, seed: int, report: Callable[[Any], None], track: str) -> None:
-    """CMA-ES on a linear policy (Hansen & Ostermeier 2001): every candidate plays the same episodes of a generation."""
+    """Learn a linear policy with CMA-ES (Hansen & Ostermeier 2001).
+
+    All candidates of a generation play the same episodes.
+    """
     settings = dict(cma.config)  # type: ignore[attr-defined]
     players, episodes = settings["population"], settings["episodes"]
     envs = make_envs(players * episodes)
@@ -127,7 +130,7 @@ def cma(make_envs: Callable[..., Any], *, steps: int, seed: int, report: Callabl
         return NetworkPolicy(Network.from_vectors(vectors, sizes), squashed=True)
 
     generation = 0
-    while True:  # until the budget is spent
+    while True:  # ended by BudgetSpent
         vectors = strategy.ask()
         network, gained = policy(vectors).network, np.zeros(players * episodes)
         observations, _ = envs.reset(seed=[generation * episodes + k for k in range(episodes)] * players)

@@ -1,4 +1,4 @@
-"""Picture of results: what learners reach on each id."""
+"""Plot of the scores of learners on each environment."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from .tables import LEAST, Row
 
 
 def draw(rows: Sequence[Row], path: Path) -> None:
-    """Draw the entrants of each id on its scale, the animal at 0 and the oracle or bound at 1.
+    """Plot the scores of all entrants on the scale of each environment (0: animal, 1: oracle or bound).
 
-    Learners, in colour, are those of the mark at which most of them were measured; policies are grey.
+    Learners are coloured and shown at the mark with the most results. Fixed policies are grey.
     """
     from matplotlib.figure import Figure
 

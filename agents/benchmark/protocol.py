@@ -1,13 +1,13 @@
-"""Protocol of the benchmark: a budget of steps, what a learner sees, and the same episodes for all.
+"""Protocol of the benchmark: step budget, information available to learners, and fixed episodes for measurement.
 
-A learner is a function ``learner(make_envs, *, steps, seed, report, track)``. ``make_envs(num_envs, autoreset)`` gives
-vector environments, all of which spend one budget; ``report(policy)`` hands over a policy that plays from now on. The
-policy that was reported last before a mark is measured there. A policy has ``act(observations, first)``, as of
-`Agent`, and ``save(folder)``. The module of the learner also defines ``load(folder)``, which reads what was saved.
+A learner is a function ``learner(make_envs, *, steps, seed, report, track)``. ``make_envs(num_envs, autoreset)``
+creates vector environments, which share one budget. ``report(policy)`` replaces the current policy of the learner. At
+each mark, the current policy is measured. A policy has the methods ``act(observations, first)`` (see `Agent`) and
+``save(folder)``. The learner's module also defines ``load(folder)``, which reads a saved policy.
 
-In the track ``fixed`` environments are as they are registered, and show observations, rewards and, at the end of an
-episode, its score and failure. In ``open`` a learner may ask for arguments, infos and snapshots, all of which spend the
-same budget.
+In the track ``fixed``, environments have their registered arguments. Learners see observations, rewards and, at the end
+of an episode, its score and failure. In the track ``open``, learners may use all arguments, infos and snapshots with
+the same budget.
 """
 
 from __future__ import annotations
@@ -30,32 +30,32 @@ from ..policies.evaluation import BENCHMARK_SEED, VALIDATION_SEED, evaluate
 from ..policies.registry import task_class, task_of
 
 EPISODES, BINARY_EPISODES = 256, 1024
-"""Episodes that measure a policy; where a score is binary."""
+"""Number of episodes that measure a policy, in general and for binary scores."""
 
 MAX_EPISODES = VALIDATION_SEED - BENCHMARK_SEED
 MARKS = (100_000, 300_000)
-"""Steps at which learners are measured by default."""
+"""Default numbers of steps at which learners are measured."""
 
 TRACKS = ("fixed", "open")
 MAX_REPORTS = 1000
 
 
 class Entrant(Protocol):
-    """A policy that a learner reports."""
+    """Policy reported by a learner."""
 
     def act(self, observations: NDArray[np.float32], first: NDArray[np.bool_]) -> NDArray[np.float32]:
-        """Actions, as of `Agent`."""
+        """Return actions (B, n), see `Agent`."""
 
     def save(self, folder: Path) -> None:
-        """Write what ``load`` beside the learner reads, into a folder that is there."""
+        """Write files for ``load`` of the learner's module into an existing folder."""
 
 
 class BudgetSpent(Exception):
-    """A step would pass the budget of a training."""
+    """Error of a step that would exceed the budget of a training."""
 
 
 class Budget:
-    """Steps of a training, over all environments that it makes: one of each row that is stepped, none for a reset."""
+    """Step budget of a training, shared by all its environments. Each row stepped costs 1; resets are free."""
 
     def __init__(self, steps: int, seed: int) -> None:
         self.steps, self.used = steps, 0
@@ -67,13 +67,17 @@ class Budget:
         return self.steps - self.used
 
     def spend(self, count: int) -> None:
-        """Spend steps; BudgetSpent, and nothing is spent, where fewer are left."""
+        """Spend steps.
+
+        Raises:
+            BudgetSpent: If fewer steps remain; none are spent.
+        """
         if count > self.left:
-            raise BudgetSpent(f"{count} steps would pass the budget: {self.left} of {self.steps} are left")
+            raise BudgetSpent(f"{count} steps would exceed the budget: {self.left} of {self.steps} remain")
         self.used += count
 
     def seeds(self, seed: int | Sequence[int | None] | None, count: int) -> list[int]:
-        """Replace the seeds of a reset, so that no learner sees the episodes that measure."""
+        """Replace the seeds of a reset, so that learners never see the episodes of the measurement."""
         requests = [None] * count if seed is None else seed if isinstance(seed, Sequence) else range(seed, seed + count)
         return [self._drawn(each) for each in requests]
 
@@ -85,7 +89,7 @@ class Budget:
 
 
 class Metered(VectorWrapper):
-    """A vector environment that spends a budget, and draws its own seeds."""
+    """Vector environment that spends a budget and replaces the seeds of resets."""
 
     def __init__(self, envs: VectorEnv, budget: Budget) -> None:
         super().__init__(envs)
@@ -100,7 +104,7 @@ class Metered(VectorWrapper):
         return self.env.reset(seed=seeds, options=options)
 
     def step(self, actions: Any) -> Any:
-        """Step all rows; a row that is only reset spends nothing."""
+        """Step all rows; a row that is only reset is free."""
         self.budget.spend(self.num_envs - int(self._ended.sum()))
         result = self.env.step(actions)
         if self._next:
@@ -109,7 +113,7 @@ class Metered(VectorWrapper):
 
 
 class Fixed(VectorEnv):
-    """What a learner sees in the track ``fixed``: observations, rewards and, at the end, score and failure."""
+    """Vector environment of the track ``fixed``, with observations, rewards and, at the end, score and failure."""
 
     def __init__(self, envs: Metered, score: str) -> None:
         self._envs, self._score, self.budget = envs, score, envs.budget
@@ -122,7 +126,7 @@ class Fixed(VectorEnv):
         self.spec: Any = SimpleNamespace(max_episode_steps=envs.spec.max_episode_steps)  # type: ignore[union-attr]
 
     def reset(self, *, seed: Any = None, options: Any = None) -> Any:
-        """Reset all rows; there are no options here."""
+        """Reset all rows; options are not allowed."""
         if options:
             raise ValueError(f"options must be left out in the track 'fixed', got {shown(options)}")
         return self._envs.reset(seed=seed)[0], {}
@@ -150,7 +154,7 @@ class Fixed(VectorEnv):
 
 
 def environments(env_id: str, budget: Budget, track: str) -> Callable[..., VectorEnv]:
-    """What a learner is given to make its environments with."""
+    """Create the function ``make_envs`` of a learner."""
     split = {"split": "train"} if task_class(env_id).hidden else {}
 
     def make_envs(num_envs: int, autoreset: str = "SameStep", **env: Any) -> VectorEnv:
@@ -164,14 +168,14 @@ def environments(env_id: str, budget: Budget, track: str) -> Callable[..., Vecto
 
 
 class Reports:
-    """Policies that a training has reported; only those that a mark may need stay on the disk."""
+    """Policies reported by a training. Policies that no mark can need are deleted from the disk."""
 
     def __init__(self, folder: Path, budget: Budget, marks: Sequence[int]) -> None:
         self._folder, self._budget, self._marks, self._count = folder, budget, sorted(marks), 0
         self._spent: set[int] = set()
 
     def __call__(self, policy: Entrant) -> None:
-        """Save a policy at once; its training may still fail."""
+        """Save a policy immediately, because the training may fail later."""
         self._count += 1
         if self._count > MAX_REPORTS:
             raise ValueError(f"report must be called at most {MAX_REPORTS} times")
@@ -186,25 +190,25 @@ class Reports:
         self._spent &= needed
 
     def place(self, steps: int) -> Path:
-        """Return the folder of the policy that was reported after so many steps."""
+        """Return the folder of the policy reported after the given number of steps."""
         return self._folder / f"{steps}"
 
     def at(self, mark: int) -> int | None:
-        """Return the steps after which the policy of a mark was reported; None without one."""
+        """Return the number of steps after which the policy of a mark was reported, or None without a policy."""
         return max((steps for steps in self._spent if steps <= mark), default=None)
 
 
 def episodes_of(env_id: str) -> int:
-    """Number of the frozen episodes of an id."""
+    """Return the number of episodes that measure a policy on an environment."""
     return BINARY_EPISODES if task_of(env_id).score.binary else EPISODES
 
 
 def measure(env_id: str, policy: Policy, count: int) -> dict[str, Any]:
-    """Play the first ``count`` of the frozen episodes.
+    """Play the first ``count`` episodes of the benchmark.
 
     Returns:
-        dict: ``count``; ``scores`` in the unit of the score, with nine digits; their ``mean`` and ``sd``; the mean
-            ``return``; the share of ``failed`` episodes.
+        dict: ``count``; ``scores`` in the unit of the score, with nine digits; their ``mean`` and ``sd``; mean
+            ``return``; fraction of ``failed`` episodes.
     """
     score = task_of(env_id).score
     env = {"split": None} if task_class(env_id).hidden else {}
@@ -222,5 +226,5 @@ def measure(env_id: str, policy: Policy, count: int) -> dict[str, Any]:
 
 
 def spread(scores: Sequence[float]) -> dict[str, float]:
-    """Mean and standard deviation of scores."""
+    """Return mean and standard deviation of scores."""
     return {"mean": float(np.mean(scores)), "sd": float(np.std(scores, ddof=1)) if len(scores) > 1 else 0.0}

@@ -1,6 +1,6 @@
-"""Results of the benchmark as a file: a line is one policy, or one training at one mark.
+"""Results files of the benchmark. Each line is one policy, or one training at one mark.
 
-Files are read as those of anybody: all keys are checked, and nothing in them is executed.
+Files are untrusted: all keys are checked, and no code is executed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from . import protocol
 FORMAT = "gymnosoma-result-1"
 
 MOST_BYTES = 2**28
-"""Largest size of a file of results, when it is unpacked."""
+"""Maximum size of an uncompressed results file, bytes."""
 
 
 def _number(name: str, value: Any) -> None:
@@ -74,15 +74,15 @@ LINE: dict[str, schema.Check] = {
     "made": schema.OBJECT,
     "weights": _or_null(schema.TEXT),
 }
-"""Keys of a line: all are there, and no others. ``scores`` may be those of the first episodes alone; null stands for
-numbers that were not written down."""
+"""Checks of the keys of a line, which are all required. ``scores`` may contain only the first episodes. Numbers that
+were not recorded are null."""
 
 
 def read(file: Path) -> list[dict[str, Any]]:
-    """Read a file of results, which may be compressed (``.xz``).
+    """Read a results file, which may be compressed (``.xz``).
 
     Raises:
-        ValueError: If it is none, naming file, line and key.
+        ValueError: If it is not a valid results file; names file, line and key.
     """
     try:
         with lzma.open(file) if file.suffix == ".xz" else file.open("rb") as source:
@@ -110,18 +110,18 @@ def _refuse(text: str) -> None:
 
 
 def _check_scores(episodes: Mapping[str, Any]) -> None:
-    """Raise ValueError unless mean and deviation are those of the scores, where all of them are there."""
+    """Raise ValueError if all scores are present and their mean or standard deviation differs from the line's."""
     scores = episodes["scores"]
     if len(scores) > episodes["count"]:
         raise ValueError(f"episodes: scores must be at most {episodes['count']}, got {len(scores)}")
     if len(scores) == episodes["count"]:
         for key, value in protocol.spread(scores).items():
             if episodes[key] is None or not math.isclose(value, episodes[key], rel_tol=1e-6, abs_tol=1e-9):
-                raise ValueError(f"episodes: {key} must be {value:.9g}, as of its scores, got {episodes[key]!r}")
+                raise ValueError(f"episodes: {key} must be {value:.9g}, that of its scores, got {episodes[key]!r}")
 
 
 def write(file: Path, lines: Iterable[Mapping[str, Any]]) -> None:
-    """Write lines at once, compressed where the file ends in ``.xz``."""
+    """Write lines to a file, compressed if its suffix is ``.xz``."""
     texts = (json.dumps(each, allow_nan=False, separators=(",", ":")) + "\n" for each in lines)
     content = "".join(texts).encode()
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -130,19 +130,19 @@ def write(file: Path, lines: Iterable[Mapping[str, Any]]) -> None:
 
 
 def gather(folder: Path) -> Path:
-    """Put the lines of all pieces of a folder into its ``results.jsonl``."""
+    """Collect the lines of all pieces of a folder in its ``results.jsonl``, and return its path."""
     write(folder / "results.jsonl", (line for file in sorted((folder / "lines").glob("*")) for line in read(file)))
     return folder / "results.jsonl"
 
 
 def name_of(line: Mapping[str, Any]) -> str:
-    """Name a line: id, entrant and, of a training, seed and mark."""
+    """Return a label of a line: id, entrant and, for a training, seed and mark."""
     training = f", seed {line['seed']}, mark {line['mark']}" if line["mark"] else ""
     return f"{line['id'].split('/')[1]}, {line['entrant']['name']}{training}"
 
 
 def failures(lines: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Name each line whose training failed, and say why."""
+    """Return a message for each failed training, with the reason."""
     return [
         f"{name_of(each)}: {each['failed']}{'' if each['weights'] else '; it counts as zero actions'}"
         for each in lines

@@ -1,8 +1,8 @@
-"""Estimates, with their uncertainty, from a few trainings that are each measured in the same episodes.
+"""Means with confidence intervals, from a small number of trainings.
 
-The points of an estimate are the mean scores of trainings or, where there is one policy, its episodes. Trainings are
-few, and their spread counts: intervals (95%) are Student's, as a percentile bootstrap of five trainings would cover
-83%. Where trainings split into good and failed ones, no interval of a mean can be trusted, so all points are shown.
+The data points are the mean scores of the trainings or, for a single policy, the scores of its episodes. Intervals are
+Student's 95% intervals, because a percentile bootstrap of five trainings would cover only 83%. If the trainings are
+bimodal (some succeed, some fail), an interval of the mean is misleading; all points are therefore reported.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 
 class Estimate(NamedTuple):
-    """A mean, the variance of this mean, and its degrees of freedom."""
+    """Estimate of a mean, with the variance of the mean and its degrees of freedom."""
 
     mean: float
     variance: float
@@ -31,7 +31,7 @@ class Estimate(NamedTuple):
 
     @property
     def p(self) -> float:
-        """Two-sided probability of so large a mean where there is none."""
+        """Two-sided p-value of the null hypothesis that the mean is zero (t-test)."""
         from scipy.stats import t
 
         if self.variance <= 0.0:
@@ -40,7 +40,7 @@ class Estimate(NamedTuple):
 
 
 def estimate(mean: float, sd: float, count: int) -> Estimate:
-    """Estimate a mean from the mean and the standard deviation of some points."""
+    """Estimate a mean from the mean and standard deviation of ``count`` points."""
     return Estimate(mean, sd**2 / count, max(count - 1.0, 1.0))
 
 
@@ -59,7 +59,7 @@ def combined(estimates: Sequence[Estimate], weights: Sequence[float]) -> Estimat
 
 
 def holm(p: Sequence[float]) -> list[float]:
-    """Adjust probabilities for that many comparisons (Holm 1979, A simple sequentially rejective test)."""
+    """Adjust p-values for multiple comparisons (Holm 1979, A simple sequentially rejective test)."""
     order = np.argsort(p, kind="stable")
     stepped = np.asarray(p)[order] * np.arange(len(p), 0, -1)
     adjusted: Any = np.empty(len(p))

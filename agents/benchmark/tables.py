@@ -1,6 +1,7 @@
-"""Tables of results: what each entrant reaches on each id, in the unit of the score and on the scale of the id.
+"""Tables of the mean score of each entrant on each environment, in the unit of the score and on a common scale.
 
-On the scale 0 is the better of the animal's own controller and zero actions, and 1 a bound or what an oracle found.
+On the scale, 0 is the better of the animal's own controller and zero actions, and 1 is a bound or the score of an
+oracle.
 """
 
 from __future__ import annotations
@@ -24,22 +25,29 @@ from .protocol import episodes_of
 from .statistics import Estimate, combined, estimate, holm, of_points
 
 LEAST = -1.0
-"""Means over ids count no training as worse than this on the scale."""
+"""Lower limit of scaled scores in means over environments; lower scores are clipped."""
 
 TRAININGS = 5
-"""Fewest trainings of each ranked id with which a learner has a mean over ids."""
+"""Minimum number of trainings per ranked environment for a learner's mean over environments."""
 
 RANKED = [f"gymnosoma/{entry.name}" for entry in CATALOGUE if entry.ranked]
 
 
 @dataclass
 class Cell:
-    """Results of an entrant on an id: one policy, or several trainings.
+    """Results of an entrant on one environment: one policy, or several trainings.
 
     Args:
-        score: In the unit of the score; ``scaled`` on the scale of the id, None without one; ``clipped`` at `LEAST`.
-        points: Of several trainings, the mean of each; ``scaled_points`` on the scale.
-        failed: Share of failed episodes, None where it is unknown; ``broken``: number of trainings that failed.
+        lines: Lines of the results file.
+
+    Attributes:
+        score: Mean score, in the unit of the score.
+        scaled: Mean score on the scale of the environment, or None without a scale.
+        clipped: Scaled mean with scores clipped at `LEAST`.
+        points: Mean score of each training, if there are several.
+        scaled_points: These scores on the scale.
+        failed: Fraction of failed episodes, or None if unknown.
+        broken: Number of failed trainings.
     """
 
     lines: list[Mapping[str, Any]]
@@ -49,7 +57,7 @@ class Cell:
     scaled_points: list[float] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
-        """Estimate the means."""
+        """Compute the estimates from the lines."""
         self.points = [each["episodes"]["mean"] for each in self.lines] if len(self.lines) > 1 else []
         shares = [each["episodes"]["failed"] for each in self.lines if each["episodes"]["failed"] is not None]
         self.failed = float(np.mean(shares)) if shares else None
@@ -77,8 +85,11 @@ class Row:
     """Results of an entrant at one mark.
 
     Args:
-        mark: 0 for a policy, and for the recipe, which has its own steps.
-        episodes: Their number where it is not that of the protocol, else None.
+        track: ``fixed`` or ``open``.
+        mark: Number of steps; 0 for a policy, and for the recipe, which has its own number of steps.
+        entrant: Name of the policy or learner.
+        episodes: Number of episodes if it differs from the protocol, else None.
+        cells: Results by id.
     """
 
     track: str
@@ -89,17 +100,17 @@ class Row:
 
     @property
     def name(self) -> str:
-        """Entrant, and the number of episodes where it is another one than in the protocol."""
+        """Name of the entrant, with the number of episodes if it differs from the protocol."""
         return self.entrant if self.episodes is None else f"{self.entrant}, {self.episodes} episodes"
 
     @property
     def learns(self) -> bool:
-        """Whether it is a learner."""
+        """Whether the entrant is a learner."""
         return self.mark > 0 or self.entrant == RECIPE
 
     @property
     def mean(self) -> Estimate | None:
-        """Mean over all ranked ids, each of which counts equally; None with too few of them, or too few trainings."""
+        """Unweighted mean over all ranked environments, or None if environments or trainings are missing."""
         cells = [self.cells[env_id] for env_id in RANKED if env_id in self.cells]
         clipped = [cell.clipped for cell in cells if cell.clipped is not None]
         fewest = min((len(cell.lines) for cell in cells), default=0)
@@ -109,7 +120,7 @@ class Row:
 
 
 def rows_of(lines: Iterable[Mapping[str, Any]]) -> list[Row]:
-    """Sort lines into rows, policies first, then learners by track and mark."""
+    """Group lines into rows, with policies first, then learners by track and mark."""
     groups: dict[tuple[Any, ...], dict[str, list[Mapping[str, Any]]]] = {}
     for each in lines:
         name, mark, count = each["entrant"]["name"], each["mark"], each["episodes"]["count"]
@@ -126,16 +137,17 @@ def rows_of(lines: Iterable[Mapping[str, Any]]) -> list[Row]:
 
 
 def at(rows: Sequence[Row], env_id: str) -> dict[str, Cell]:
-    """Cells of an id by entrant, of policies and of the recipe, in the episodes of the protocol."""
+    """Return the cells of one environment by entrant: policies and the recipe, with the protocol's episodes."""
     return {
         row.entrant: row.cells[env_id] for row in rows if not row.mark and row.episodes is None and env_id in row.cells
     }
 
 
 def ahead(rows: Sequence[Row]) -> set[str]:
-    """Ids in which training by the recipe is above all policies that did not learn.
+    """Return the ids for which training with the recipe beats all fixed policies.
 
-    Each difference has p < .05 by Welch's test; the largest p of each id is adjusted for all ids (Holm).
+    Each difference must have p < 0.05 in Welch's test. The largest p-value of each id is Holm-corrected for the number
+    of ids.
     """
     largest = {}
     for env_id in all_ids():
@@ -148,7 +160,7 @@ def ahead(rows: Sequence[Row]) -> set[str]:
 
 
 def text(value: Estimate | None, points: Sequence[float] = (), digits: str = ".3g") -> str:
-    """Write a mean with its interval and, of trainings, the least of them."""
+    """Format a mean with its interval and, for several trainings, the lowest score."""
     if value is None:
         return ""
     least = f", least {min(points):z{digits}}" if points else ""
@@ -157,12 +169,12 @@ def text(value: Estimate | None, points: Sequence[float] = (), digits: str = ".3
 
 
 def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Lay out a table in Markdown."""
+    """Format a table in Markdown."""
     return "\n".join("| " + " | ".join(line) + " |" for line in [head, ["---"] * len(head), *rows])
 
 
 def policies(rows: Sequence[Row]) -> str:
-    """Table of the policies that do not learn, and of the recipe, in the unit of each score."""
+    """Format a Markdown table of fixed policies and of the recipe, in the unit of each score."""
     head = ["id", "task", "score", "zero", "animal's own controller", "best other reference"]
     head += ["best constant parameters", "replay", "trained by the recipe", "trained, shipped", "counts as 1"]
     bold, lines = ahead(rows), []
@@ -202,7 +214,7 @@ def _text(cell: Cell | None) -> str:
 
 
 def learners(rows: Sequence[Row]) -> str:
-    """Tables of learners, one for each track and mark, on the scale of each id."""
+    """Format Markdown tables of learners, one per track and mark, on the scale of each environment."""
     groups: dict[tuple[str, int], list[Row]] = {}
     for row in rows:
         if row.mark:
@@ -232,7 +244,7 @@ def learners(rows: Sequence[Row]) -> str:
 
 
 def show(rows: Sequence[Row]) -> None:
-    """Print results as a table."""
+    """Print all results as a table."""
     from rich.console import Console
     from rich.table import Table
 

@@ -1,1 +1,1 @@
-"""Learning: training into run folders, the recipes of the ids, environments for stable-baselines3."""
+"""Learning: training runs, recipes, tuning, and environments for stable-baselines3."""

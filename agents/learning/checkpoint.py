@@ -1,4 +1,4 @@
-"""Checkpoints: SB3's own zip, with the state of everything around the network as one more member."""
+"""Checkpoints of PPO and SAC: the zip file of SB3, extended by the state of environments, generators and the run."""
 
 from __future__ import annotations
 
@@ -18,13 +18,16 @@ from stable_baselines3.common.vec_env import VecMonitor
 from gymnosoma.envs.core.files import is_own, replacing
 
 STATE = "state.pkl"
-"""Member of the zip that holds our state; SB3 ignores what it does not know."""
+"""Member of the zip file with the additional state. SB3 ignores it."""
 
 
 def save_checkpoint(path: Path, model: BaseAlgorithm, record: dict[str, Any]) -> None:
-    """Save a model between two updates, with all that its future depends on.
+    """Save a model between two updates, with the complete state of the training.
 
-    The model learns on a `VecMonitor` of an `SB3VecEnv`; ``record`` is what else the run knows of itself.
+    Args:
+        path: File to write.
+        model: Model that learns on a `VecMonitor` of an `SB3VecEnv`.
+        record: Record of the run, see `Run`.
     """
     monitor: Any = model.env
     state = {
@@ -41,7 +44,7 @@ def save_checkpoint(path: Path, model: BaseAlgorithm, record: dict[str, Any]) ->
         },
     }
     network = io.BytesIO()
-    model.save(network)  # in memory: torch does not survive a full disk
+    model.save(network)  # in memory, because torch crashes on a full disk
     with replacing(path) as file:
         file.write(network.getbuffer())
         with zipfile.ZipFile(file, "a") as archive, archive.open(STATE, "w", force_zip64=True) as member:
@@ -51,25 +54,32 @@ def save_checkpoint(path: Path, model: BaseAlgorithm, record: dict[str, Any]) ->
 def load_checkpoint(
     path: Path, algorithm: str, env: VecMonitor, **replaced: Any
 ) -> tuple[BaseAlgorithm, dict[str, Any]]:
-    """Load model and record that `save_checkpoint` saved; learning then goes on as if nothing had happened.
+    """Load a checkpoint and restore the complete state of the training.
 
-    A checkpoint holds pickled Python objects: loading one runs whatever code its author put there. ``env`` has as many
-    rows of the same task, and continues where the checkpoint's was; ``replaced`` are attributes of the model that are
-    to be others.
+    A checkpoint contains pickled Python objects. Loading it executes any code that its author put there.
+
+    Args:
+        path: File to read.
+        algorithm: Algorithm of the run.
+        env: Environment with the same task and number of rows as in the checkpoint. Its state is restored.
+        **replaced: Attributes of the model to replace.
+
+    Returns:
+        model, record: The arguments of `save_checkpoint`.
 
     Raises:
-        ValueError: If the file is damaged, or belongs to another run.
+        ValueError: If the file is damaged, belongs to another run, or is writable by other users.
     """
     try:
         if not is_own(path):
-            raise ValueError("other users can write it, and loading runs the code that it holds: chmod go-w, or chown")
+            raise ValueError("other users can write it, and loading it executes code: use chmod go-w or chown")
         with zipfile.ZipFile(path) as archive:
             if STATE not in archive.namelist():
-                raise ValueError(f"it holds no {STATE}: another version, or not train, wrote it")
+                raise ValueError(f"it has no {STATE}: it was written by another version or another program")
             with archive.open(STATE) as member:
                 state = pickle.load(member)
         if state["algorithm"] != algorithm:
-            raise ValueError(f"it is of algorithm {state['algorithm']!r}, config.json says {algorithm!r}")
+            raise ValueError(f"its algorithm is {state['algorithm']!r}, but {algorithm!r} in config.json")
         kind = getattr(stable_baselines3, algorithm.upper())
         model = kind.load(path, env=env, device="cpu", force_reset=False, **replaced)
         env.venv.envs.restore(state["environments"])  # type: ignore[attr-defined]
@@ -78,7 +88,7 @@ def load_checkpoint(
             arrays, model.replay_buffer.pos, model.replay_buffer.full = state["experience"]
             for name, array in arrays.items():
                 getattr(model.replay_buffer, name)[: len(array)] = array
-    except Exception as error:  # zip, pickle and torch each raise their own
+    except Exception as error:  # zip, pickle and torch raise various errors
         reason = " ".join(str(error).split())[:300]
         raise ValueError(f"checkpoint {str(path)!r} cannot be loaded: {type(error).__name__}: {reason}") from error
     generators = state["generators"]
@@ -90,7 +100,7 @@ def load_checkpoint(
 
 
 def _experience(model: BaseAlgorithm) -> tuple[dict[str, np.ndarray], int, bool] | None:
-    """The part of the replay buffer that is filled, if the algorithm has one."""
+    """Return the filled part of the replay buffer, or None if the algorithm has no buffer."""
     buffer = getattr(model, "replay_buffer", None)
     if buffer is None:
         return None

@@ -1,4 +1,4 @@
-"""CMA-ES as a way to learn: evolves the parameters of an animal's own controller, or the weights of a small network."""
+"""Learning with CMA-ES: evolution of a controller's parameters or of the weights of a small network."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ from .runs import VALIDATION, WHOLE, Run, drawn_seeds, table
 from .search import Controllers, Evolution
 
 COMPARED, FINALISTS = 32, 4
-"""Episodes of the final comparison, and candidates in it: the favourite, the best of the last generation, and the
-controller as it is. Its episodes are others than those of the search, because the best of few episodes is lucky."""
+"""Number of episodes in the final comparison, and number of evolved candidates (the distribution mean and the best of
+the last generation); an unchanged controller is added. The episodes are new, because a high score in the few search
+episodes may be luck."""
 
 RECENT = 32
-"""Episodes of the favourites whose mean return and score are on the learning curve."""
+"""Number of recent episodes, played with the distribution mean, that the learning curve averages."""
 
 
 class _Networks:
-    """Weights of a network."""
+    """Search space of the weights of a network."""
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         envs: Any = gymnasium.make_vec(config["id"], 1, **config["env"])
@@ -37,20 +38,20 @@ class _Networks:
         self.size = Network.length(self.sizes)
 
     def network(self, vectors: NDArray[np.float64]) -> Network:
-        """Network, or several side by side, of vectors (..., n)."""
+        """Create a network, or a batch of networks, from vectors (..., n)."""
         return Network.from_vectors(vectors, self.sizes)
 
     def agent(self, vectors: Sequence[NDArray[np.float64]], envs: Any) -> Agent:
-        """An agent of several candidates side by side."""
+        """Create one agent for several candidates."""
         return NetworkAgent(self.network(np.stack(vectors)))
 
 
 def learn(run: Run, threads: int) -> bool:
-    """Evolve; False if the run was stopped.
+    """Evolve until the goal; return False if the run was stopped.
 
-    Every generation plays episodes of its own, the same for all of its candidates, as many as fit into ``num_envs``
-    rows. The best average score wins. The favourite, which is the mean of the candidates, plays in the same episodes,
-    and the learning curve is its own.
+    All candidates of a generation play the same new episodes, and ``num_envs`` rows are shared among them. Fitness is
+    the mean score. The mean of the search distribution (the favourite) plays the same episodes and provides the
+    learning curve.
     """
     config, settings, rng = run.config, run.config["settings"], np.random.default_rng(run.config["seed"])
     name = settings["controller"]
@@ -69,7 +70,7 @@ def learn(run: Run, threads: int) -> bool:
     recent, finished = state["recent"], True
 
     def play(players: Sequence[Any], seeds: Sequence[int]) -> tuple[Any, Any, int]:
-        """Play; give returns and scores (players, episodes), and the total of steps."""
+        """Play all players; return returns and scores (players, episodes), and the total number of steps."""
         results = play_side_by_side(config["id"], config["env"], partial(kind.agent, players), len(players), seeds)
         shape = len(players), len(seeds)
         return results.returns.reshape(shape), results.score(run.score).reshape(shape), int(results.lengths.sum())

@@ -1,4 +1,4 @@
-"""Imitates an animal's own controller before PPO begins: DAgger for the actions, then returns for the value function.
+"""Imitation of a reference controller before PPO: DAgger for the policy, then regression for the value function.
 
 Ross, Gordon & Bagnell (2011), A reduction of imitation learning and structured prediction to no-regret online learning.
 """
@@ -19,29 +19,35 @@ from ..support.progress import progress_bar
 from .runs import drawn_seeds
 
 ROUNDS = 12
-"""Rounds of playing and fitting. The teacher plays the first; in the others each row changes hands now and then."""
+"""Number of rounds of playing and fitting. In the first, the teacher plays; later, teacher and student alternate."""
 
 STRETCH = 8
-"""Steps, on average, until it is drawn anew whether teacher or student plays a row.
+"""Mean number of steps until a new random choice between teacher and student in a row.
 
-A student that played whole episodes might come to rest where a teacher that goes by time does all things in turn.
+A student that plays whole episodes might stop at a point where a teacher driven by time continues.
 """
 
 EPISODES = 32
-"""Episodes that are played side by side in a round."""
+"""Number of parallel episodes in a round."""
 
 EPOCHS, BATCH, RATE = 4, 1024, 1e-3
-"""Epochs, batch size and learning rate with which Adam fits the network to everything seen so far."""
+"""Epochs, batch size and learning rate of Adam when it fits the network to all data collected."""
 
 
 def imitate(model: PPO, env_id: str, teacher: str, env: dict[str, Any], seed: int) -> None:
-    """Fit the network of a model that has learned nothing to what a reference, the teacher, does and gets.
+    """Fit the network of a new model to the actions and returns of a reference, the teacher.
 
-    The model is changed in place; what it draws to explore stays as it is. ``env`` holds the arguments of the
-    environment that it learns in.
+    The model is changed in place, except for its exploration noise.
+
+    Args:
+        model: Model before training.
+        env_id: Id of the environment.
+        teacher: Name of the reference.
+        env: Arguments of the environment.
+        seed: Random seed.
 
     Raises:
-        ValueError: If the reference reads what the environment does not show.
+        ValueError: If the reference reads a field that the environment does not observe.
     """
     envs: Any = gymnasium.make_vec(env_id, EPISODES, autoreset_mode="SameStep", **env)
     agent = reference_policy(teacher, references_of(env_id)[teacher]).make(envs, 0)
@@ -75,7 +81,7 @@ def imitate(model: PPO, env_id: str, teacher: str, env: dict[str, Any], seed: in
 
 
 def _means(policy: Any, observations: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Actions of the network without exploration."""
+    """Return the actions of the network without exploration."""
     return policy.predict(observations, deterministic=True)[0]
 
 
@@ -95,7 +101,7 @@ def _fit(
     outputs: NDArray[np.float32],
     loss: Any,
 ) -> float:
-    """Fit a network to outputs (K, ...) of inputs (K, d); mean loss of the last epoch."""
+    """Fit a network to outputs (K, ...) for inputs (K, d), and return the mean loss of the last epoch."""
     places, target = torch.from_numpy(inputs), torch.from_numpy(outputs)
     losses: list[float] = []
     for _ in range(EPOCHS):
@@ -110,7 +116,7 @@ def _fit(
 
 
 def _returns(envs: Any, policy: Any, gamma: float, seeds: list[int]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Observations (K, d) of an episode in each row, and what the network got from there on, discounted (K,)."""
+    """Play one episode per row with the network; return observations (K, d) and discounted returns (K,)."""
     observations, _ = envs.reset(seed=seeds)
     count = len(observations)
     running = np.ones(count, np.bool_)

@@ -1,4 +1,4 @@
-"""PPO and SAC of stable-baselines3, in run folders."""
+"""Training with PPO and SAC of stable-baselines3."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .sb3_env import SB3VecEnv, network_of
 
 
 def learn(run: Run, threads: int) -> bool:
-    """Train; False if the run was stopped."""
+    """Train until the goal; return False if the run was stopped."""
     config = run.config
     torch.set_num_threads(threads)
     key = run.score.name
@@ -68,11 +68,11 @@ def learn(run: Run, threads: int) -> bool:
 
 
 class _Stopped(Exception):
-    """Ends ``learn`` between two updates."""
+    """Exception that ends ``learn`` between two updates."""
 
 
 class _RunCallback(BaseCallback):
-    """Saves checkpoint and learning curve between two updates, where a run can be resumed to the bit."""
+    """Callback that saves checkpoint and learning curve between two updates, so that a run can be resumed exactly."""
 
     def __init__(self, run: Run) -> None:
         super().__init__()
@@ -85,7 +85,7 @@ class _RunCallback(BaseCallback):
 
     def _on_rollout_start(self) -> None:
         steps = self.model.num_timesteps
-        ahead = steps + steps - self._began  # where the next rollout will end
+        ahead = steps + steps - self._began  # end of the next rollout
         self._began = steps
         if steps > self._checkpoint and ahead - self._checkpoint > self.run.every:
             self.save(self.model)
@@ -105,6 +105,6 @@ class _RunCallback(BaseCallback):
             self.logger.record("rollout/score", row["score"])
 
     def save(self, model: BaseAlgorithm) -> None:
-        """Save checkpoint and curve, in this order: the checkpoint has the curve in it, and a kill may fall between."""
+        """Save checkpoint, then curve. If the process is killed in between, the checkpoint still contains the curve."""
         save_checkpoint(self.run.checkpoint, model, self.run.record)
         self.run.save_curve()

@@ -1,4 +1,4 @@
-"""Run folders: recipes, checkpoints, learning curves, and all that the algorithms share."""
+"""Run folders with recipes, checkpoints and learning curves, shared by all algorithms."""
 
 from __future__ import annotations
 
@@ -22,21 +22,22 @@ from ..support.progress import progress_bar
 from ..support.schema import OBJECT, Check, held, in_range, read_json, typed
 
 CURVE = ("steps", "seconds", "episodes", "return", "score")
-"""Columns of the learning curve: steps in all; CPU seconds of training in all; episodes in all; means of the last 100.
+"""Columns of the learning curve.
 
-The seconds are those of all threads of the process, of every run that came to this point, imitation included: unlike
-time by the clock they do not depend on what else the machine does. The means of ``cma`` are over the last 32 episodes
-that the favourites of the generations played; of ``supervised``, over 64 in which a round's network answers.
+``steps``, ``seconds`` and ``episodes`` are totals. The seconds are CPU time of all threads, including imitation and the
+run before it was resumed; unlike wall-clock time, they do not depend on other programs. ``return`` and ``score`` are
+means over the last 100 episodes. For ``cma``, they are means over the last 32 episodes of the favourites, and for
+``supervised``, over 64 episodes with the network of the round.
 """
 
 VALIDATION = 3_000_000_000
-"""Seed of the first episode by which a run chooses between its candidates; no benchmark begins there."""
+"""Seed of the first episode for choosing between candidates. The benchmark uses other seeds."""
 
 CHECKPOINTS = dict.fromkeys(("ppo", "sac"), "checkpoint.zip") | dict.fromkeys(("cma", "supervised"), "checkpoint.json")
-"""Files from which runs are resumed, by algorithm."""
+"""Name of the checkpoint file, by algorithm."""
 
 MAX_CHECKPOINT = 2**28
-"""Largest size of a ``checkpoint.json``, bytes."""
+"""Maximum size of a ``checkpoint.json``, bytes."""
 
 WHOLE: Check = partial(in_range, low=0, high=10**15)
 RECORD: Check = partial(
@@ -50,24 +51,25 @@ RECORD: Check = partial(
 
 
 def table(name: str, value: Any) -> None:
-    """Raise ValueError unless these are rows of numbers."""
+    """Raise ValueError unless ``value`` consists of rows of numbers."""
     if numbers(name, value).ndim != 2 and value:
         raise ValueError(f"{name} must be rows of numbers")
 
 
 def recipe(env_id: str, algorithm: str | None = None, file: Path | None = None) -> dict[str, Any]:
-    """Training settings of an id: its own recipe, or the default of the algorithm.
+    """Return the training settings of an environment: the defaults, updated by its recipe.
 
     Args:
-        algorithm: Instead of the recipe's.
-        file: A recipe in TOML, instead of the id's own.
+        env_id: Id of the environment.
+        algorithm: Learning algorithm. By default, the recipe's.
+        file: Recipe in TOML. By default, the environment's recipe, if it has one.
 
     Returns:
-        dict: ``algorithm``, ``steps``, ``num_envs``, ``env``, the algorithm's ``settings``, and lists of settings that
-            `tune` tries, ``tune``.
+        dict: ``algorithm``, ``steps``, ``num_envs``, ``env``, ``settings`` of the algorithm, and ``tune``, the lists of
+            values that `tune` tries.
 
     Raises:
-        ValueError: If the algorithm or the file is none.
+        ValueError: If the algorithm does not exist, or the file is missing or invalid.
     """
     folder = resources.files("gymnosoma.agents.learning").joinpath("recipes")
     own: Any = file or folder.joinpath(f"{env_id.split('/')[-1]}.toml")
@@ -90,17 +92,19 @@ def recipe(env_id: str, algorithm: str | None = None, file: Path | None = None) 
 
 
 class Run:
-    """A run folder under way.
+    """State of a run folder during training.
 
     Args:
-        config: As in ``config.json``.
-        goal, every: Steps at which it ends, and between checkpoints.
-        stop, watch: As of `Training.run`.
-        resumed: Whether it goes on from a checkpoint.
+        folder: Run folder.
+        config: Contents of ``config.json``.
+        goal: Number of steps at the end of the run.
+        every: Steps between checkpoints.
+        stop, watch: As in `Training.run`.
+        resumed: Whether the run continues from a checkpoint.
 
     Attributes:
-        record: ``curve`` (lines of ``curve.csv``), ``episodes`` and CPU ``seconds`` so far.
-        score: Of the task.
+        record: ``curve`` (lines of ``curve.csv``), and total ``episodes`` and CPU ``seconds``.
+        score: Score of the task.
     """
 
     def __init__(
@@ -123,15 +127,15 @@ class Run:
 
     @property
     def checkpoint(self) -> Path:
-        """File from which it can be resumed."""
+        """Path of the checkpoint file."""
         return self.folder / CHECKPOINTS[self.config["algorithm"]]
 
     def start_clock(self) -> None:
-        """Count CPU seconds from now on."""
+        """Start counting CPU seconds."""
         self._before, self._started = self.record["seconds"], time.process_time()
 
     def begin(self, record: Mapping[str, Any] | None = None) -> None:
-        """Write ``config.json``, once there is a checkpoint; ``record`` is that of a checkpoint that is resumed."""
+        """Write ``config.json`` after the first checkpoint, or restore the ``record`` of a resumed checkpoint."""
         if record is not None:
             self.record = dict(record)
             self.save_curve()
@@ -139,7 +143,7 @@ class Run:
             file.write((json.dumps(self.config, indent=2) + "\n").encode())
 
     def start(self, state: dict[str, Any], keys: Mapping[str, Check]) -> dict[str, Any]:
-        """Begin with a first state, or with that of ``checkpoint.json``, which is checked by its ``keys``."""
+        """Save the initial state, or load the state in ``checkpoint.json`` and check its ``keys``; return the state."""
         if self.resumed:
             state = read_json(self.checkpoint, MAX_CHECKPOINT, {**keys, "record": RECORD})
             self.begin(state.pop("record"))
@@ -156,13 +160,16 @@ class Run:
         self.save_curve()
 
     def show(self, steps: int) -> None:
-        """Draw the progress bar."""
+        """Update the progress bar."""
         if self._bar is None:
             self._bar = progress_bar(total=self.goal, initial=steps, unit="step", unit_scale=True, smoothing=0.05)
         self._bar.update(min(steps, self.goal) - self._bar.n)
 
     def note(self, steps: int, returns: Sequence[float], scores: Sequence[float]) -> dict[str, float] | None:
-        """Add a row to the learning curve: means of ``returns`` and ``scores`` (K,) in SI, if there are any yet."""
+        """Append the means of ``returns`` (K,) and ``scores`` (K,), in SI, to the learning curve and return the row.
+
+        Without returns, only the progress bar is updated.
+        """
         self.record["seconds"] = self._before + time.process_time() - self._started
         row = None
         if len(returns):
@@ -184,18 +191,18 @@ class Run:
             file.write("".join(f"{line}\n" for line in [",".join(CURVE), *self.record["curve"]]).encode())
 
     def close(self) -> None:
-        """Finish the progress bar."""
+        """Close the progress bar."""
         if self._bar is not None:
             self._bar.close()
 
 
 def drawn_seeds(seed: int, round_: int, count: int) -> list[int]:
-    """Draw the seeds of a round's episodes: at least 2**62, where nothing is measured, chosen or searched."""
+    """Draw the seeds of a round's training episodes. They are at least 2**62; evaluation uses lower seeds."""
     words = np.random.SeedSequence((0x67796D, seed, round_)).generate_state(count, np.uint64)
     return [int(word) >> 2 | 2**62 for word in words]
 
 
 def versions_of(algorithm: str) -> dict[str, str]:
-    """Versions of the libraries that an algorithm uses."""
+    """Return the versions of the libraries that an algorithm uses."""
     names = {"cma": ["cma"], "supervised": ["torch"]}.get(algorithm, ["torch", "stable_baselines3"])
     return versions() | {name: import_module(name).__version__ for name in names}

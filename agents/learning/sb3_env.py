@@ -1,4 +1,4 @@
-"""Lets stable-baselines3 train on a Gymnasium vector environment, and its policies play without it."""
+"""Adapters for stable-baselines3: vector environments, and conversion of its policies to NumPy networks."""
 
 from __future__ import annotations
 
@@ -18,9 +18,15 @@ from .runs import drawn_seeds
 
 
 def make_sb3_env(env_id: str, num_envs: int = 64, **env: Any) -> VecMonitor:
-    """Make many animals side by side for stable-baselines3; ``env`` are arguments of the environment.
+    """Create a vector environment for stable-baselines3.
 
-    What is returned notes return and length of every episode.
+    Args:
+        env_id: Id of the environment.
+        num_envs: Number of parallel environments.
+        **env: Arguments of the environment.
+
+    Returns:
+        VecMonitor: Environment that records the return and length of every episode.
 
     Examples:
         >>> envs = make_sb3_env("gymnosoma/WormSwim-v0", 2, actions="modes")
@@ -32,13 +38,13 @@ def make_sb3_env(env_id: str, num_envs: int = 64, **env: Any) -> VecMonitor:
 
 
 class SB3VecEnv(VecEnv):
-    """A Gymnasium vector environment with autoreset mode SAME_STEP as an SB3 ``VecEnv``.
+    """SB3 ``VecEnv`` that wraps a Gymnasium vector environment with autoreset mode SAME_STEP.
 
-    Infos hold the last physical quantities of an episode when it ends; ``terminal_observation`` is a
-    copy, and ``TimeLimit.truncated`` is set, so that SB3 bootstraps the value of truncated episodes.
+    At the end of an episode, its info contains the final physical quantities, a copy of ``terminal_observation``, and
+    ``TimeLimit.truncated``, so that SB3 bootstraps the value of truncated episodes.
 
     Raises:
-        ValueError: For another autoreset mode.
+        ValueError: If the autoreset mode is not SAME_STEP.
     """
 
     def __init__(self, envs: VectorEnv) -> None:
@@ -51,12 +57,12 @@ class SB3VecEnv(VecEnv):
         super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
 
     def seed(self, seed: int | None = None) -> Sequence[int | None]:
-        """Draw the seeds of all rows, which the next reset takes: no training sees episodes that measure a policy."""
+        """Draw the seeds of all rows for the next reset. They differ from the seeds of all evaluations."""
         self._seeds = list(super().seed(seed) if seed is None else drawn_seeds(seed, 0, self.num_envs))
         return self._seeds
 
     def reset(self) -> VecEnvObs:
-        """Reset all rows with the seeds that ``seed`` has drawn."""
+        """Reset all rows with the seeds drawn by ``seed``."""
         seeds: Any = None if all(s is None for s in self._seeds) else self._seeds
         if any(self._options) and not all(options == self._options[0] for options in self._options):
             raise ValueError(f"options must be the same for all rows, got {self._options!r}")
@@ -67,11 +73,11 @@ class SB3VecEnv(VecEnv):
         return observations
 
     def step_async(self, actions: np.ndarray) -> None:
-        """Keep the actions."""
+        """Store the actions for ``step_wait``."""
         self._actions = actions
 
     def step_wait(self) -> VecEnvStepReturn:
-        """Step all rows."""
+        """Step all rows with the stored actions."""
         observations, rewards, terminated, truncated, infos = self.envs.step(self._actions)
         over = terminated | truncated
         rows: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
@@ -88,18 +94,18 @@ class SB3VecEnv(VecEnv):
         self.envs.close()
 
     def get_images(self) -> Sequence[np.ndarray | None]:
-        """Frames of the rows."""
+        """Return rendered frames of all rows."""
         frames: Any = self.envs.render()
         return list(frames) if frames is not None else [None] * self.num_envs
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """Attribute of the vector environment, once per row."""
+        """Return an attribute of the vector environment, once per row."""
         return [getattr(self.envs, attr_name)] * len(list(self._get_indices(indices)))
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-        """Set an attribute of the vector environment, which all rows share."""
+        """Set an attribute of the vector environment, shared by all rows."""
         if len(list(self._get_indices(indices))) != self.num_envs:
-            raise ValueError(f"indices must be all rows: they share {attr_name!r}; got {indices!r}")
+            raise ValueError(f"indices must contain all rows, which share {attr_name!r}, got {indices!r}")
         setattr(self.envs, attr_name, value)
 
     def env_method(self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any) -> list[Any]:
@@ -108,15 +114,15 @@ class SB3VecEnv(VecEnv):
         return [result] * len(list(self._get_indices(indices)))
 
     def env_is_wrapped(self, wrapper_class: type[gymnasium.Wrapper], indices: Any = None) -> list[bool]:
-        """Rows have no wrappers of their own."""
+        """Return False for each row, because rows are never wrapped separately."""
         return [False] * len(list(self._get_indices(indices)))
 
 
 def network_of(policy: Any) -> Network:
-    """The network that acts in an ``MlpPolicy`` of PPO or SAC, without exploration.
+    """Extract the policy network of an ``MlpPolicy`` of PPO or SAC, without exploration.
 
     Raises:
-        ValueError: If the policy has another activation than those of a `Network`.
+        ValueError: If a `Network` does not support the activation.
     """
     name = policy.activation_fn.__name__
     choice("activation_fn", name, ACTIVATIONS)
@@ -129,5 +135,5 @@ def network_of(policy: Any) -> Network:
 
 
 def _row(infos: dict[str, Any], i: int) -> dict[str, Any]:
-    """Info of row ``i``, out of Gymnasium's arrays with masks."""
+    """Return the info of row ``i`` from Gymnasium's masked arrays."""
     return {k: v[i] for k, v in infos.items() if not k.startswith("_") and infos[f"_{k}"][i]}

@@ -1,6 +1,7 @@
-"""Supervised answers: a controller moves, and a network learns what ``info`` calls true and when to commit.
+"""Supervised learning of answers: a controller moves, and a network learns the true answers in ``info``.
 
-For tasks whose actions hold answers (`ActionField.truth`). Reward alone teaches none: PPO guesses, or never commits.
+This is for tasks with answers in their actions (`ActionField.truth`). From rewards alone, PPO learns to guess, or never
+to commit.
 """
 
 from __future__ import annotations
@@ -24,23 +25,23 @@ from ..support.schema import OBJECT
 from .runs import VALIDATION, WHOLE, Run, drawn_seeds
 
 DOUBTS = (0.0, 0.02, 0.03, 0.045, 0.07, 0.1, 0.15, 0.2, 0.3, 0.45, 0.6, 0.75)
-"""Doubts up to which the rules that are tried commit an answer, in units of the action."""
+"""Values of ``doubt`` in the commitment rules that are compared, in units of the action."""
 
 SHARES = (0.4, 0.55, 0.7, 0.85, 1.0)
-"""Latest times of a commitment in the rules that are tried, in units of the time that is watched."""
+"""Values of ``latest`` in the commitment rules that are compared, as fractions of the observed time."""
 
 CHOSEN, SCORED = 64, 64
-"""Episodes in which the rule is chosen, and other episodes that score it for the learning curve."""
+"""Number of episodes for choosing the rule, and number of further episodes for the learning curve."""
 
 CHECKPOINT = {"steps": WHOLE, "rounds": WHOLE, "rule": PARTS["rule"], "weights": OBJECT}
 
 
 def learn(run: Run, threads: int) -> bool:
-    """Learn to answer; False if the run was stopped.
+    """Learn to answer until the goal; return False if the run was stopped.
 
-    In each round the controller plays ``num_envs`` episodes without a commitment, and the network is fitted to all that
-    has been seen, in ``n_epochs`` whose rate falls to 0. Then the rule of commitment is chosen. The checkpoint holds
-    the network; what was seen is played again when a run is resumed.
+    In each round, the controller plays ``num_envs`` episodes without committing. The network is fitted to the data of
+    all rounds for ``n_epochs`` epochs with a learning rate that decreases to 0. Then the commitment rule is chosen. The
+    checkpoint contains the network; a resumed run plays the previous episodes again.
     """
     torch.set_num_threads(threads)
     config, settings = run.config, run.config["settings"]
@@ -64,7 +65,7 @@ def learn(run: Run, threads: int) -> bool:
         episodes = course.play([state["rule"]], range(VALIDATION + CHOSEN, VALIDATION + CHOSEN + SCORED))
         run.note(state["steps"], episodes.returns.tolist(), episodes.score(run.score).tolist())
         run.save(state | {"weights": _weights(network)})
-    if not state["rounds"]:  # nothing has been seen yet, by which inputs could be scaled
+    if not state["rounds"]:  # collect data for the scaling of inputs
         course.watch(0)
     controller = {"name": settings["controller"], "parameters": settings["parameters"]}
     player = {"controller": controller, "rule": state["rule"]}
@@ -73,7 +74,7 @@ def learn(run: Run, threads: int) -> bool:
 
 
 class _Course:
-    """The controller of a run, the network that learns beside it, and what has been seen."""
+    """Controller, network and collected data of a run."""
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         self._config, settings = config, config["settings"]
@@ -93,7 +94,7 @@ class _Course:
         self.network = torch.nn.Sequential(*parts[:-1])
 
     def watch(self, round_: int) -> int:
-        """Let the controller play, and keep what is seen; number of steps."""
+        """Collect episodes of the controller, and return the number of steps."""
         count = self._config["num_envs"]
         envs: Any = gymnasium.make_vec(self._config["id"], count, **self._config["env"])
         agent = AnsweringAgent(self._mover.make(envs, 0), None, self.answers)
@@ -112,7 +113,7 @@ class _Course:
         return int(np.sum(alive))
 
     def play(self, rules: Sequence[Mapping[str, float]], seeds: Sequence[int]) -> Episodes:
-        """Episodes of all rules side by side."""
+        """Play the same episodes with each rule."""
         doubt, latest = (np.repeat([rule[name] for rule in rules], len(seeds)) for name in ("doubt", "latest"))
 
         def agent(envs: Any) -> Agent:
@@ -124,10 +125,10 @@ class _Course:
 
 
 class _Frames:
-    """Frames of episodes, from which what a network sees is put together.
+    """Observed frames of all episodes, used to assemble the inputs of the network.
 
     Args:
-        history: Frames in an observation.
+        history: Number of frames in an observation.
     """
 
     def __init__(self, history: int) -> None:
@@ -137,16 +138,16 @@ class _Frames:
         self._right: list[torch.Tensor] = []
 
     def add(self, frames: NDArray[np.float32], alive: NDArray[np.bool_], right: NDArray[np.float32]) -> None:
-        """Add episodes: frames (B, T, d), which of them were seen (B, T), right answers (B, k)."""
+        """Add episodes: frames (B, T, d), a mask of valid frames (B, T), true answers (B, k)."""
         if not self._frames:
-            # Without the first frame, before which nothing was done: what is as constant as the commit is not read,
-            # else a network that commits would see what it has never seen.
+            # Constant inputs, such as the previous commit, get weight 0, because they change when the network commits.
+            # The first frame is left out, because it has no previous action.
             flat = frames[:, 1:][alive[:, 1:]].astype(float)
-            # Touches are rare and strong: the spread is that of most of the time, else small signals would be lost.
+            # Contacts are rare and strong. The spread is therefore based on quantiles, which preserves small signals.
             low, high = np.quantile(flat, (0.16, 0.84), axis=0)
             spread = np.maximum(0.5 * (high - low), 0.1 * flat.std(0))
             self._middle = flat.mean(0)
-            self._scale = np.where(spread > 1e-6, 1.0 / np.maximum(spread, 1e-6), 0.0)  # what never changed is not read
+            self._scale = np.where(spread > 1e-6, 1.0 / np.maximum(spread, 1e-6), 0.0)  # 0 for constant inputs
         scaled = ((frames - self._middle) * self._scale).astype(np.float32)
         self._frames.append(torch.from_numpy(scaled))
         self._places.append(torch.from_numpy(np.argwhere(alive) + np.array([self._episodes, 0])))
@@ -156,7 +157,7 @@ class _Frames:
     def batches(
         self, size: int, epochs: int, generator: torch.Generator
     ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-        """Batches of all observations, scaled, and right answers, in another order in each epoch."""
+        """Yield batches of scaled observations and true answers, in a new random order in each epoch."""
         frames, places, answers = map(torch.cat, (self._frames, self._places, self._right))
         for _ in range(epochs):
             for chosen in torch.randperm(len(places), generator=generator).split(size):
@@ -165,11 +166,11 @@ class _Frames:
                 yield frames[episode[:, None], times].flatten(1), answers[episode]
 
     def count(self, size: int) -> int:
-        """Number of batches of an epoch."""
+        """Return the number of batches per epoch."""
         return -(-sum(map(len, self._places)) // size)
 
     def plain(self, linear: list[torch.nn.Linear]) -> Network:
-        """The network of layers for observations as they are: the scaling is put into the first layer."""
+        """Create a network for unscaled observations by merging the scaling into the first layer."""
         layers = [(part.weight.detach().double().numpy(), part.bias.detach().double().numpy()) for part in linear]
         weight, bias = layers[0]
         scale, middle = np.tile(self._scale, self._history), np.tile(self._middle, self._history)
@@ -205,4 +206,4 @@ def _load(network: torch.nn.Module, weights: Mapping[str, Any]) -> None:
     try:
         network.load_state_dict({name: torch.tensor(values) for name, values in weights.items()})
     except (RuntimeError, TypeError, ValueError) as error:
-        raise ValueError(f"checkpoint: weights do not fit: {' '.join(str(error).split())[:300]}") from None
+        raise ValueError(f"checkpoint: weights are invalid: {' '.join(str(error).split())[:300]}") from None

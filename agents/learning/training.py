@@ -1,4 +1,4 @@
-"""Trains policies into run folders that survive an interruption: checks a request, and hands it to its algorithm."""
+"""Training of policies into run folders that can be resumed."""
 
 from __future__ import annotations
 
@@ -21,19 +21,23 @@ from .runs import Run, recipe, versions_of
 
 @dataclass(frozen=True)
 class Training:
-    """A request for a training; the recipe has the values that are left out.
+    """Settings of a training run. Values that are None are taken from the recipe.
 
     Args:
-        algorithm, steps, num_envs: Instead of the recipe's.
-        imitate: Reference that the network of ``ppo`` imitates before it learns; ``""`` for none.
-        controller: Reference whose parameters ``cma`` searches, ``""`` for a network's weights; with ``supervised`` the
-            reference that moves while answers are learned.
-        env, settings: Arguments of the environment, and settings of the algorithm, on top of the recipe's.
-        recipe_file: A recipe in TOML, instead of the id's own.
+        env_id: Id of the environment.
+        algorithm: ``ppo``, ``sac``, ``cma`` or ``supervised``.
+        steps: Total number of steps.
+        num_envs: Number of parallel environments.
+        imitate: Reference that ``ppo`` imitates before it learns; ``""`` for none.
+        controller: With ``cma``, the reference to optimise; ``""`` optimises the weights of a network. With
+            ``supervised``, the reference that moves the animal while answers are learned.
+        env: Arguments of the environment, added to the recipe's.
+        recipe_file: Recipe in TOML. By default, the environment's recipe.
+        settings: Settings of the algorithm, added to the recipe's.
         seed: Random seed for the network and the environments.
-        checkpoint: Steps between checkpoints; a kill loses at most so many, or a rollout if that is longer. With
-            ``cma`` every generation is saved.
-        threads: Threads of the network; more than 2 rarely help.
+        checkpoint: Steps between checkpoints. A killed run loses at most this number of steps, or one rollout if it is
+            longer. ``cma`` saves every generation.
+        threads: CPU threads of the network. More than 2 rarely help.
     """
 
     env_id: str
@@ -59,25 +63,26 @@ class Training:
     ) -> bool:
         """Train a policy into a run folder.
 
-        The folder gets ``config.json``, ``card.json``, ``policy.safetensors`` where there is a network, ``curve.csv``,
-        a checkpoint, and of PPO and SAC TensorBoard's logs.
+        The folder contains ``config.json``, ``card.json``, ``curve.csv``, a checkpoint, ``policy.safetensors`` (if the
+        policy has a network), and TensorBoard logs (PPO and SAC).
 
         Args:
-            resume: Continue the run in ``folder`` from its last checkpoint, to the bit (with one thread). Those of PPO
-                and SAC hold pickled Python objects: resuming somebody else's run runs their code. The request must
-                agree with the run; ``steps`` may be more.
-            stop: Called after every update; the run ends if it returns True.
-            watch: Called with each row of the learning curve, as a mapping.
+            folder: Run folder.
+            resume: Continue the run in ``folder`` from its last checkpoint, bit for bit if it uses one thread. The
+                settings must agree with the run, except that ``steps`` may increase. Checkpoints of PPO and SAC contain
+                pickled Python objects: resume only runs that you trust, because loading executes code.
+            stop: Function called after every update. The run is saved and ends if it returns True.
+            watch: Function called with each row of the learning curve, as a mapping.
 
         Returns:
-            bool: False if ``stop`` ended it; all is saved then too.
+            bool: False if ``stop`` ended the run.
 
         Raises:
-            ValueError: If the folder already holds a run (without ``resume``), or none that can be resumed, if another
-                process trains there, or the request is not possible.
-            OSError: If a file cannot be written, naming it; the run can be resumed when there is room again.
+            ValueError: If the settings are invalid, if the folder already contains a run (without ``resume``) or no run
+                that can be resumed, or if another process is using the folder.
+            OSError: If a file cannot be written; names the file. The run can be resumed after freeing disk space.
         """
-        self.check(folder, resume=resume)  # before there is a folder
+        self.check(folder, resume=resume)  # before the folder is created
         with locked("folder", folder):
             config = self.check(folder, resume=resume)
             config["versions"] = config["versions"] or versions_of(config["algorithm"])
@@ -99,10 +104,12 @@ class Training:
                 run.close()
 
     def check(self, folder: Path, *, resume: bool = False) -> dict[str, Any]:
-        """Configuration of a run in a folder; versions and fingerprint, which take long, are empty if it is new.
+        """Check the settings and return the configuration of the run, without importing learning libraries.
+
+        For a new run, ``versions`` and ``fingerprint`` are empty, because they take long to compute.
 
         Raises:
-            ValueError: As `run`, before anything that learns is imported.
+            ValueError: As in `run`.
         """
         for name, (low, high) in RANGES.items():
             if getattr(self, name) is not None:
@@ -110,15 +117,15 @@ class Training:
         if resume:
             return self._resumed(folder)
         if (folder / CONFIG).exists():
-            raise ValueError(f"folder {str(folder)!r} already holds a run: give --resume to continue it, or --folder")
+            raise ValueError(f"folder {str(folder)!r} already contains a run: use --resume to continue it, or --folder")
         return self._new()
 
     def _options(self, *names: str) -> dict[str, Any]:
-        """Arguments that are not left out."""
+        """Return those of the named settings that are not None."""
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
     def _resumed(self, folder: Path) -> dict[str, Any]:
-        """Read the configuration of the run in a folder, with which the request must agree."""
+        """Read the configuration of the run in a folder and check that the settings agree with it."""
         config = read_config(folder)
         if config["id"] != self.env_id:
             raise ValueError(f"folder {str(folder)!r} holds a run of {config['id']}, not of {self.env_id}")
@@ -133,13 +140,13 @@ class Training:
                     raise ValueError(f"{part}{name} must be {before.get(name)!r}, as in the run, got {value!r}")
         if of_id(self.env_id, config["env"]) != config["fingerprint"]:
             raise ValueError(
-                f"folder {str(folder)!r} must hold a run of {self.env_id} as it is now, but the environment has "
-                "changed since: train in another --folder"
+                f"folder {str(folder)!r} must contain a run of the current version of {self.env_id}, but the "
+                "environment has changed: train in another --folder"
             )
         return config
 
     def _new(self) -> dict[str, Any]:
-        """Make the configuration of a new run: the recipe's, changed by the request."""
+        """Create the configuration of a new run from the recipe and the settings."""
         config = recipe(self.env_id, self.algorithm, self.recipe_file)
         config.pop("tune")
         algorithm, settings = config["algorithm"], config["settings"]
@@ -152,7 +159,7 @@ class Training:
         config |= self._options("num_envs", "steps")
         base = config["env"]
         if algorithm == "cma" and settings["controller"]:
-            base = searched(self.env_id, settings["controller"]).env  # the recipe's is the network's
+            base = searched(self.env_id, settings["controller"]).env  # the recipe's arguments are for a network
         elif algorithm == "supervised":
             choice("controller", settings["controller"], references_of(self.env_id))
             base = {**references_of(self.env_id)[settings["controller"]].env, **base}
@@ -163,7 +170,7 @@ class Training:
             try:
                 json.dumps(value, allow_nan=False)
             except (TypeError, ValueError):
-                raise ValueError(f"env: {name} must be of JSON: numbers, strings, lists, mappings") from None
+                raise ValueError(f"env: {name} must consist of numbers, strings, lists and mappings (JSON)") from None
         check_config(config)
         if algorithm == "supervised":
             Answers(task_of(self.env_id, **config["env"]))
@@ -171,6 +178,6 @@ class Training:
 
 
 def train(env_id: str, folder: Path, algorithm: str | None = None, **arguments: Any) -> bool:
-    """Train a policy into a run folder; further arguments are those of `Training` and of `Training.run`."""
+    """Train a policy into a run folder. ``arguments`` are those of `Training` and `Training.run`."""
     request = {name: arguments.pop(name) for name in Training.__dataclass_fields__ if name in arguments}
     return Training(env_id, algorithm, **request).run(folder, **arguments)

@@ -1,4 +1,4 @@
-"""Tunes recipes: short trainings with settings that Optuna proposes."""
+"""Tuning of recipes: short trainings with settings proposed by Optuna."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from .runs import VALIDATION, recipe
 from .training import train
 
 STUDY = "study.db"
-"""SQLite file of the study, which holds each trial when it has ended."""
+"""SQLite file of the study. Each trial is stored when it is finished."""
 
 EPISODES = 64
-"""Episodes whose mean score is that of a trial, which neither training nor a benchmark plays."""
+"""Number of validation episodes per trial; neither training nor the benchmark uses them."""
 
 State = optuna.trial.TrialState
 
@@ -46,29 +46,31 @@ def tune(
     together: int = 1,
     workers: Workers = HERE,
 ) -> tuple[dict[str, Any], float] | None:
-    """Search the settings that a recipe's table ``tune`` lists, by their score after a short training.
+    """Search for the settings with the highest score after a short training.
 
-    The folder gets the study, and the best as a recipe, ``ID.toml``. A tree-structured Parzen estimator, seeded by the
-    number of the trial, proposes the settings. A study that was stopped starts the trials that were under way again,
-    and goes on as if nothing had happened.
+    The table ``tune`` of the recipe lists the values to try. A tree-structured Parzen estimator, seeded with ``seed``
+    plus the number of the trial, proposes the settings. The folder contains the study and the best recipe, ``ID.toml``.
+    A resumed study restarts unfinished trials and gives the same result.
 
     Args:
-        env_id, folder, algorithm, env, recipe_file, seed: As of `Training`.
-        trials, steps: Number of trials in all, and steps of each.
-        resume: Go on with the study in ``folder``.
-        together: Trials that are proposed together, from the results of those before, and can be done at the same time.
-        workers: Processes that do the trials; the result is the same, to the bit.
+        env_id, algorithm, env, recipe_file, seed: As in `Training`.
+        folder: Folder of the study.
+        trials: Total number of trials.
+        steps: Training steps per trial.
+        resume: Continue the study in ``folder``.
+        together: Number of trials proposed together, from the results of previous trials, which can run in parallel.
+        workers: Workers that run the trials. They do not affect the result.
 
     Returns:
-        settings, score: The best, None if no trial has ended.
+        settings, score: Best settings and their score, or None if no trial is finished.
 
     Raises:
-        ValueError: If the folder holds a study (without ``resume``), none, or one of another request, if another
-            process tunes there, or a trial fails.
+        ValueError: If the recipe has no table ``tune``, if the folder already contains a study (without ``resume``), no
+            study, or one with other arguments, if another process is using the folder, or if a trial fails.
     """
     base = recipe(env_id, algorithm, recipe_file)
     if not base["tune"]:
-        raise ValueError(f"algorithm must have a table tune.{base['algorithm']} in the recipe, which has none")
+        raise ValueError(f"recipe must have a table tune.{base['algorithm']} for this algorithm, but it is missing")
     for name, values in base["tune"].items():
         if not isinstance(values, list) or not values:
             raise ValueError(f"tune.{base['algorithm']}: {name} must be a list of values, got {values!r}")
@@ -78,7 +80,7 @@ def tune(
     request["environment"] = of_id(env_id, base["env"])
     path = folder / STUDY
     if path.exists() != resume:
-        hint = "holds no study to go on with" if resume else "already holds a study: give --resume to go on with it"
+        hint = "contains no study to continue" if resume else "already contains a study: use --resume to continue it"
         raise ValueError(f"folder {str(folder)!r} {hint}")
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     try:
@@ -92,7 +94,7 @@ def tune(
 
 
 class _Study:
-    """A study in a folder; ``request`` holds what its trials have in common."""
+    """Optuna study in a folder. ``request`` contains the arguments shared by all trials."""
 
     def __init__(self, folder: Path, request: Mapping[str, Any]) -> None:
         self._folder, self._request, self._space = folder, request, request["recipe"]["tune"]
@@ -104,26 +106,26 @@ class _Study:
         before = json.loads(self._study.user_attrs.get("request", text))
         names = [name for name, value in json.loads(text).items() if value != before.get(name)]
         if names:
-            raise ValueError(f"{', '.join(names)} must be as the study in {str(folder)!r} began")
+            raise ValueError(f"{', '.join(names)} must match the study in {str(folder)!r}: use another --folder")
         self._study.set_user_attr("request", text)
         for trial in self.trials(State.RUNNING):
-            if trial.params.keys() != self._space.keys():  # killed while it was proposed
+            if trial.params.keys() != self._space.keys():  # interrupted while it was proposed
                 self._study.tell(trial.number, state=State.FAIL)
 
     def trials(self, *states: State) -> list[optuna.trial.FrozenTrial]:
-        """Trials in some states."""
+        """Return the trials in the given states."""
         return self._study.get_trials(deepcopy=False, states=states)
 
     def best(self) -> tuple[dict[str, Any], float]:
-        """Settings and score of the best trial."""
+        """Return settings and score of the best trial."""
         return self._settings(self._study.best_trial.params), self._study.best_value
 
     def _settings(self, places: Mapping[str, int]) -> dict[str, Any]:
-        """Values from their places in the lists, so that the search knows their order."""
+        """Look up settings by their positions in the lists of values; the search uses positions to preserve order."""
         return {name: values[places[name]] for name, values in self._space.items()}
 
     def _propose(self, trials: int) -> None:
-        """Propose the trials of a round that are not proposed yet."""
+        """Propose the remaining trials of the current round."""
         size, running = self._request["together"], self.trials(State.RUNNING)
         count = len(running) + len(self.trials(State.COMPLETE))
         first = (count - bool(running)) // size * size
@@ -134,7 +136,7 @@ class _Study:
                 trial.suggest_int(name, 0, len(values) - 1)
 
     def round(self, trials: int, workers: Workers) -> None:
-        """Propose some trials, and do them, in whatever order."""
+        """Propose and run the trials of one round, in any order."""
         self._propose(trials)
         running = {f"trial-{trial.number}": trial for trial in self.trials(State.RUNNING)}
         pieces = {
@@ -152,12 +154,12 @@ class _Study:
             raise ValueError("; ".join(failed))
 
     def write(self) -> None:
-        """Write the best as a recipe."""
+        """Write the best settings as a recipe."""
         request, base, (best, score) = self._request, self._request["recipe"], self.best()
         top = {name: best.pop(name, base[name]) for name in ("algorithm", "steps", "num_envs", "env")}
         text = (
             f"# Best of {len(self.trials(State.COMPLETE))} trials of {request['steps']} steps, seed {request['seed']}: "
-            f"score {score:.4g}\n# in {EPISODES} episodes that neither training nor a benchmark plays.\n"
+            f"score {score:.4g}\n# in {EPISODES} validation episodes, which training and the benchmark do not use.\n"
         )
         text += "".join(f"{name} = {toml_value(value)}\n" for name, value in top.items())
         text += f"\n[{base['algorithm']}]\n"
@@ -167,7 +169,7 @@ class _Study:
 
 
 def _trial(place: Path, request: Mapping[str, Any], settings: Mapping[str, Any]) -> float:
-    """Train shortly and return the score."""
+    """Run a short training and return its score."""
     shutil.rmtree(place, ignore_errors=True)
     base, settings = request["recipe"], dict(settings)
     try:

@@ -1,1 +1,1 @@
-"""Measuring: policies by name, rollouts, the benchmark."""
+"""Policies: lookup by name, policy files, rollouts and evaluation."""

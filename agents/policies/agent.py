@@ -1,4 +1,4 @@
-"""Agents: what maps observations to actions, whether a reference controller, chance or a trained network."""
+"""Agents, which map observations to actions: reference controllers, constants, random actions, user functions."""
 
 from __future__ import annotations
 
@@ -17,19 +17,20 @@ from ..controllers import Reference
 
 
 class Agent(Protocol):
-    """Acts for all rows of a vector environment at once."""
+    """Agent that acts for all rows of a vector environment together."""
 
     def act(self, observations: NDArray[np.float32], first: NDArray[np.bool_]) -> NDArray[np.float32]:
-        """Actions (B, n) for observations (B, d), of which ``first`` (B,) open an episode."""
+        """Return actions (B, n) for observations (B, d); ``first`` (B,) marks the first step of an episode."""
 
 
 class ControllerAgent:
-    """An animal's own controller plays a task: it reads fields of observations, and its drive becomes actions.
+    """Agent that plays a task with an animal's own controller.
 
-    It is asked in SI, at the time of the middle of each control period.
+    The controller receives fields of the observation in SI and the time of the middle of each control period. Its drive
+    is converted to actions.
 
     Raises:
-        ValueError: If the controller reads what the task does not observe.
+        ValueError: If the controller reads a field that the task does not observe.
     """
 
     def __init__(self, controller: Controller | TaskController, task: Task) -> None:
@@ -42,7 +43,7 @@ class ControllerAgent:
         self._steps = np.zeros(0)
 
     def act(self, observations: NDArray[np.float32], first: NDArray[np.bool_]) -> NDArray[np.float32]:
-        """Actions that do what the controller would."""
+        """Return the actions that apply the controller's output, (B, n)."""
         if len(self._steps) != len(first):
             self._steps = np.zeros(len(first))
         self._steps = np.where(first, 0.0, self._steps)
@@ -58,20 +59,21 @@ class ControllerAgent:
 
 
 class ConstantAgent:
-    """The same action always; zeros are the reference of ``actions="residual"``."""
+    """Agent with a constant action (n,). With ``actions="residual"``, zeros leave control to the baseline."""
 
     def __init__(self, action: NDArray[np.float32]) -> None:
         self.action = action
 
     def act(self, observations: NDArray[np.float32], first: NDArray[np.bool_]) -> NDArray[np.float32]:
-        """Actions."""
+        """Return the constant action for each row, (B, n)."""
         return np.tile(self.action, (len(first), 1))
 
 
 class ReplayAgent:
-    """Actions (T, K, n) of K episodes, played again whatever is observed; zeros after their end.
+    """Agent that repeats the actions (T, K, n) of K recorded episodes and ignores observations.
 
-    Row i plays those of episode (``start`` + i) modulo K, from its own first step on.
+    Row i repeats episode (``start`` + i) modulo K from its first step. After the end of the recording, actions are
+    zero.
     """
 
     def __init__(self, actions: NDArray[np.float32], start: int = 0) -> None:
@@ -79,7 +81,7 @@ class ReplayAgent:
         self._steps = np.zeros(0, np.int64)
 
     def act(self, observations: NDArray[np.float32], first: NDArray[np.bool_]) -> NDArray[np.float32]:
-        """Actions."""
+        """Return the recorded actions of the current steps, (B, n)."""
         steps = self._steps if len(self._steps) == len(first) else np.zeros(len(first), np.int64)
         steps = np.where(first, 0, steps)
         self._steps = steps + 1
@@ -88,7 +90,7 @@ class ReplayAgent:
 
 
 class _Drawing:
-    """Numbers drawn for each row by a generator of its own: those of a row do not depend on how many rows there are."""
+    """Separate random generators for each row, so that the numbers of a row do not depend on the number of rows."""
 
     def __init__(self, seed: int, start: int, *stream: int) -> None:
         self._seed, self._start, self._stream = seed, start, stream
@@ -102,34 +104,38 @@ class _Drawing:
 
 
 class RandomAgent:
-    """Uniform actions of a size.
+    """Agent with uniform random actions in [-1, 1].
 
-    ``start`` is the number of the first row, where these rows are some of more: row i of all has generator
-    ``(seed, i)``.
+    Args:
+        size: Size of an action.
+        seed: Seed of the actions. Row i uses the generator ``(seed, start + i)``.
+        start: Number of the first row, if the rows are part of a larger batch.
     """
 
     def __init__(self, size: int, seed: int = 0, start: int = 0) -> None:
         self._size, self._drawing = size, _Drawing(seed, start)
 
     def act(self, observations: NDArray[np.float32], first: NDArray[np.bool_]) -> NDArray[np.float32]:
-        """Actions; those of a row do not depend on how many rows there are."""
+        """Return random actions (B, n); those of a row do not depend on the number of rows."""
         return np.array(
             [rng.uniform(-1.0, 1.0, self._size) for rng in self._drawing.generators(len(first))], np.float32
         )
 
 
 class NoisyAgent:
-    """An agent whose actions are disturbed, and stay within [-1, 1].
+    """Agent that adds noise to the actions of another agent and clips the sum to [-1, 1].
 
-    ``noise`` is the standard deviation, normal and independent in every number of every action; ``seed`` and ``start``
-    are as of `RandomAgent`, whose numbers are others.
+    Args:
+        agent: Agent to disturb.
+        noise: Standard deviation of the normal noise, independent in each element of each action.
+        seed, start: As in `RandomAgent`, with a different random stream.
     """
 
     def __init__(self, agent: Agent, noise: float, seed: int = 0, start: int = 0) -> None:
         self._agent, self._noise, self._drawing = agent, noise, _Drawing(seed, start, 1)
 
     def act(self, observations: NDArray[np.float32], first: NDArray[np.bool_]) -> NDArray[np.float32]:
-        """Add noise to the agent's actions; that of a row does not depend on the number of rows."""
+        """Return the disturbed actions (B, n); the noise of a row does not depend on the number of rows."""
         actions = self._agent.act(observations, first)
         rngs = self._drawing.generators(len(first))
         noise = np.array([rng.normal(0.0, self._noise, actions.shape[1]) for rng in rngs])
@@ -137,16 +143,24 @@ class NoisyAgent:
 
 
 class FunctionAgent:
-    """A user's own function or object with ``act``, whose actions (B, size) in [-1, 1] are checked.
+    """Agent that calls a user's function and checks its actions.
 
-    It takes observations (B, d) and, ``with_first``, which of them open an episode (B,). ``name`` is for errors.
+    Args:
+        name: Name of the policy, for error messages.
+        function: Maps observations (B, d) to actions (B, size) in [-1, 1].
+        size: Size of an action.
+        with_first: Whether the function's second argument is ``first`` (B,), which marks first steps of episodes.
     """
 
     def __init__(self, name: str, function: Callable[..., Any], size: int, with_first: bool) -> None:
         self._name, self._function, self._size, self._with_first = name, function, size, with_first
 
     def act(self, observations: NDArray[np.float32], first: NDArray[np.bool_]) -> NDArray[np.float32]:
-        """Actions; ValueError, which names the function, if it gives anything else."""
+        """Return the function's actions (B, size).
+
+        Raises:
+            ValueError: If they are not numbers or have another shape; names the policy.
+        """
         actions = self._function(observations, first) if self._with_first else self._function(observations)
         actions = numbers(f"policy {self._name!r}: actions", actions)
         if actions.shape != (len(first), self._size):
@@ -158,12 +172,14 @@ class FunctionAgent:
 
 @dataclass
 class Policy:
-    """An agent to be made for an environment, and how that environment must be made for it.
+    """Recipe for an agent, with the arguments of the environment that it needs.
 
     Args:
-        make: Agent from a vector environment and the number of the episode that its first row plays.
-        env, card: Arguments of the environment; of a trained policy, what its ``card.json`` says.
-        digest: Digest of its files or its source: of all that it is made of and can be seen from outside.
+        name: Name of the policy.
+        make: Creates the agent from a vector environment and the number of the episode of its first row.
+        env: Arguments of the environment.
+        card: Contents of ``card.json`` of a trained policy, else empty.
+        digest: Computes a digest of the policy's files or source code.
     """
 
     name: str
@@ -174,9 +190,10 @@ class Policy:
 
 
 def reference_policy(name: str, reference: Reference, **parameters: float) -> Policy:
-    """A reference as a policy, with other parameters than its own.
+    """Create a policy from a reference, with changed parameters.
 
-    With ``actions="residual"`` the animal's own controller, ``baseline``, is in the environment, and acts with zeros.
+    With ``actions="residual"``, the environment contains the animal's own controller. ``baseline`` then acts with
+    zeros.
     """
 
     def make(envs: Any, start: int) -> Agent:

@@ -1,4 +1,4 @@
-"""Answers in actions: some entries of the action of a task say what is true, and another commits them."""
+"""Tasks with answers: some elements of the action estimate hidden quantities, and ``commit`` submits them."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from .agent import Agent
 from .networks import Network
 
 QUIETEST, LOUDEST = -6.0, 1.0
-"""Least and greatest logarithm of a standard deviation that a network may claim, in units of the action."""
+"""Bounds of the predicted log standard deviation, with the standard deviation in units of the action."""
 
 
 class Answers:
-    """Places of a task's answers in its action, their right values, and the meaning of a network's outputs.
+    """Positions of a task's answers in its action, their true values, and the outputs of a network that estimates them.
 
-    The network has an output for each answer, then another for each that is a number. Of a number they are mean and
-    logarithm of the standard deviation, in units of the action; of a verdict, half the logit.
+    The network has one output for each answer, followed by a second one for each numeric answer. The outputs of a
+    numeric answer are mean and log standard deviation, in units of the action. The output of a yes-or-no answer
+    (verdict) is half its logit.
 
     Raises:
-        ValueError: If the task's action has no fields with a `ActionField.truth`, or none called ``commit``.
+        ValueError: If the task's action has no field with `ActionField.truth`, or no field ``commit``.
     """
 
     def __init__(self, task: Task) -> None:
@@ -35,7 +36,7 @@ class Answers:
         answers = {name: field for name, field in fields.items() if field.truth}
         if not answers or "commit" not in fields:
             raise ValueError(
-                f"algorithm must not be supervised for {type(task).__name__}, whose actions hold no answers"
+                f"algorithm must not be supervised for {type(task).__name__}: its actions contain no answers"
             )
         self.task = task
         self.columns = [places[name] for name in answers]
@@ -47,7 +48,7 @@ class Answers:
         self.outputs = len(answers) + int(np.sum(~self.verdict))
 
     def right(self, info: dict[str, Any]) -> NDArray[np.float32]:
-        """Right answers (B, k), in units of the action."""
+        """Return the true answers (B, k), in units of the action."""
         truths = np.stack([np.asarray(info[key], float) for key in self.truths], 1)
         low, high = np.array(self.ends).T
         values = np.tile(self._lows, (len(truths), 1))
@@ -55,7 +56,7 @@ class Answers:
         return self.task.action_from_values(values)[:, self.columns]
 
     def read(self, outputs: NDArray[np.float32]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Answers (B, k) and their standard deviations (B, k); a verdict is taken for -1 or 1 by its probability."""
+        """Return answers (B, k) and their standard deviations (B, k); verdicts are random variables of -1 and 1."""
         means = outputs[:, : len(self.columns)].astype(float)
         means[:, self.verdict] = np.tanh(means[:, self.verdict])
         doubts = np.sqrt(np.maximum(1.0 - means**2, 0.0))
@@ -64,12 +65,16 @@ class Answers:
 
 
 class AnsweringAgent:
-    """A controller moves, a network answers from the newest observations; it commits when it is sure, or time is up.
+    """Agent that moves with a controller and answers with a network.
+
+    It commits the answers when their standard deviation is small enough, or after a maximum time.
 
     Args:
-        doubt (float or (B,) array): Mean standard deviation of the answers, in units of the action, up to which they
-            are committed.
-        latest (float or (B,) array, s): Time from which they are committed whatever the doubt.
+        mover: Controller for the other actions.
+        network: Network for the answers; None leaves them at zero and never commits.
+        answers: Positions of the answers in the action.
+        doubt (float or (B,) array): Largest mean standard deviation of committed answers, in units of the action.
+        latest (float or (B,) array, s): Time after which answers are committed with any standard deviation.
     """
 
     def __init__(
@@ -80,7 +85,7 @@ class AnsweringAgent:
         self._steps = np.zeros(0)
 
     def act(self, observations: NDArray[np.float32], first: NDArray[np.bool_]) -> NDArray[np.float32]:
-        """Actions; without a network nothing is answered."""
+        """Return actions (B, n)."""
         if len(self._steps) != len(first):
             self._steps = np.zeros(len(first))
         self._steps = np.where(first, 1.0, self._steps + 1.0)

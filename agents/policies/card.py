@@ -1,11 +1,10 @@
-"""Policies as files: weights in ``policy.safetensors``, all else in ``card.json``. Loading them runs no code.
+"""Policy files: weights in ``policy.safetensors``, everything else in ``card.json``. Loading them executes no code.
 
-A card names the parts of its policy: ``network``, whose weights are in the other file; ``controller``, a reference of
-the task with the parameters in which it differs; and where a network answers while a controller moves, ``rule``, by
-which it commits itself.
+The card describes the parts of the policy: ``network`` (its weights are in the other file), ``controller`` (a reference
+of the task and its changed parameters) and ``rule`` (the condition for committing the network's answers).
 
-The files are untrusted, and checked before memory is taken for them: the card against the environment, the header of
-the weights against the card, and both against limits.
+The files are untrusted. Before memory is allocated, the card is checked against the environment, the header of the
+weights against the card, and both against size limits.
 """
 
 from __future__ import annotations
@@ -33,12 +32,12 @@ from .networks import ACTIVATIONS, Network, NetworkAgent
 from .registry import ALGORITHMS, all_ids
 
 FORMAT = 1
-"""Version of the card's format; another one is refused."""
+"""Version of the card format; other versions raise an error."""
 
 WEIGHTS, CARD = "policy.safetensors", "card.json"
 
 MAX_HEADER, MAX_WEIGHTS = 2**16, 2**26
-"""Largest size of a card and of the header of the weights, and of all weights, bytes."""
+"""Maximum size of a card and of the weights' header, and maximum size of all weights, bytes."""
 
 MAX_LAYERS = 16
 
@@ -57,10 +56,10 @@ PARTS: dict[str, Check] = {
     "controller": _object(name=TEXT, parameters=OBJECT),
     "rule": _object(doubt=partial(number, minimum=0.0), latest=partial(number, minimum=0.0)),
 }
-"""Parts of policies."""
+"""Checks of the parts of a policy."""
 
 KINDS = ({"network"}, {"controller"}, {*PARTS})
-"""Parts that a policy may consist of."""
+"""Allowed combinations of parts."""
 
 KEYS: dict[str, Check] = {
     "format": partial(in_range, low=FORMAT, high=FORMAT),
@@ -69,18 +68,19 @@ KEYS: dict[str, Check] = {
     **dict.fromkeys(("observation_space", "action_space", "env", "scores", "versions"), OBJECT),
     "fingerprint": TEXT,
 }
-"""Keys of a card beside the parts of the policy."""
+"""Checks of the remaining keys of a card."""
 
 
 def write_policy(
     folder: Path, run: Mapping[str, Any], parts: Mapping[str, Any], network: Network | None = None
 ) -> None:
-    """Write a policy into a folder that exists.
+    """Write a policy into an existing folder.
 
     Args:
-        run: Has ``id``, ``algorithm``, ``env``, ``versions`` and ``fingerprint``, as a run's ``config.json``.
-        parts: Other parts of the policy than its network.
-        network: For observations of the environment as they are.
+        folder: Folder of the policy.
+        run: Configuration with ``id``, ``algorithm``, ``env``, ``versions`` and ``fingerprint``, as in ``config.json``.
+        parts: Parts of the policy other than its network.
+        network: Network for unscaled observations of the environment.
     """
     envs: Any = gymnasium.make_vec(run["id"], 1, **run["env"])
     card = {"format": FORMAT, **{name: run[name] for name in ("id", "algorithm")}, **parts}
@@ -98,7 +98,7 @@ def write_policy(
 
 
 def add_scores(folder: Path, summary: Mapping[str, Any]) -> None:
-    """Note the summary of an evaluation in a policy's card."""
+    """Write the summary of an evaluation into a policy's card."""
     names = ("score", "unit", "score_mean", "score_sd", "return_mean", "return_sd", "episodes", "seed")
     _write_card(folder, read_card(folder) | {"scores": {name: summary[name] for name in names}})
 
@@ -109,30 +109,34 @@ def _write_card(folder: Path, card: Mapping[str, Any]) -> None:
 
 
 def read_card(folder: Path) -> dict[str, Any]:
-    """Read a policy's card, and check what can be checked without its environment; ValueError names file and key."""
+    """Read a policy's card and check everything that does not need the environment.
+
+    Raises:
+        ValueError: If a value is invalid; names file and key.
+    """
     path = folder / CARD
     card = read_json(path, MAX_HEADER, KEYS | PARTS, optional=PARTS)
     if (parts := card.keys() & PARTS) not in KINDS:
-        raise ValueError(f"{str(path)!r} must have a network, a controller, or both and a rule, got {sorted(parts)}")
+        raise ValueError(f"{str(path)!r} must have a network, a controller, or both with a rule, got {sorted(parts)}")
     return card
 
 
 def _describe(space: Any) -> dict[str, Any]:
-    """A space, ready for JSON."""
+    """Describe a space in values that JSON supports."""
     low, high = (bound.flat[0] if (bound == bound.flat[0]).all() else bound for bound in (space.low, space.high))
     return {"shape": list(space.shape), "low": low.tolist(), "high": high.tolist()}
 
 
 def load_policy(folder: str | Path, envs: Any) -> Agent:
-    """Load a policy, without exploration, to act in a vector environment; NumPy plays its network.
+    """Load a policy without exploration, to act in a vector environment. Its network runs in NumPy.
 
     Args:
-        folder: A run folder, or that of a policy that comes with the package.
-        envs: Made with the arguments that the card has under ``env``.
+        folder: Run folder, or folder of a policy included in the package.
+        envs: Vector environment with the arguments listed under ``env`` in the card.
 
     Raises:
-        ValueError: If the files are not those of a policy, or belong to other observations or actions than those of
-            ``envs``, naming file and key.
+        ValueError: If the files are invalid or do not match the observations and actions of ``envs``; names file and
+            key.
     """
     folder = Path(folder)
     card = read_card(folder)
@@ -160,15 +164,15 @@ def load_policy(folder: str | Path, envs: Any) -> Agent:
 
 
 def _check_envs(folder: Path, card: Mapping[str, Any], envs: Any) -> None:
-    """Raise ValueError where actions or observations mean something else in ``envs`` than in the card's ``env``."""
+    """Raise ValueError unless actions and observations have the same meaning in ``envs`` as in the card's ``env``."""
     if not hasattr(envs, "single_action_space"):
-        raise ValueError(f"envs must be a vector environment, as gymnasium.make_vec makes it, got {shown(envs)}")
+        raise ValueError(f"envs must be a vector environment from gymnasium.make_vec, got {shown(envs)}")
     for key in ("observation_space", "action_space"):
         space = _describe(getattr(envs, f"single_{key}"))
         if card[key] != space:
             raise ValueError(f"{str(folder / CARD)!r}: {key} must be the environment's, {space}, got {card[key]!r:.80}")
     batch = getattr(getattr(envs, "unwrapped", envs), "batch", None)
-    if batch is None:  # which the track fixed of the benchmark hides
+    if batch is None:  # hidden in the benchmark's track fixed
         return
     env = {**gymnasium.spec(card["id"]).kwargs, **card["env"]}
     usual = {"actions": batch.task.action_modes[0], "history": 1}
@@ -176,20 +180,20 @@ def _check_envs(folder: Path, card: Mapping[str, Any], envs: Any) -> None:
         trained = env[name] if env.get(name) is not None else usual[name]
         if trained != value:
             raise ValueError(
-                f"{str(folder / CARD)!r}: the policy learned with {name}={shown(trained)}, the environment has "
-                f"{name}={shown(value)}: make it with the arguments that the card has under env"
+                f"{str(folder / CARD)!r}: the policy was trained with {name}={shown(trained)}, the environment has "
+                f"{name}={shown(value)}: create it with the arguments listed under env in the card"
             )
 
 
 def check_parameters(reference: Reference, parameters: Mapping[str, Any]) -> None:
-    """Raise ValueError unless all are parameters with bounds, and within them."""
+    """Raise ValueError unless all parameters are bounded parameters of the reference and within their bounds."""
     for key, value in parameters.items():
         choice("controller: parameter", key, reference.bounds)
         within(f"controller: parameter {key}", value, *reference.bounds[key])
 
 
 def _controller(part: Mapping[str, Any], envs: Any) -> Agent:
-    """The reference that a card names, with its parameters."""
+    """Create the agent of the card's controller part: a reference with changed parameters."""
     own = references(type(envs.task))
     choice("controller: name", part["name"], own)
     check_parameters(own[part["name"]], part["parameters"])
@@ -198,12 +202,12 @@ def _controller(part: Mapping[str, Any], envs: Any) -> Agent:
 
 
 def _read_weights(path: Path, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, NDArray[np.float32]]:
-    """Tensors of a file, which must be those of ``shapes``."""
+    """Read the tensors of a file and check names, shapes, types and finite values."""
     from safetensors import SafetensorError, safe_open
 
     check_file(path, MAX_WEIGHTS)
     if (size := 4 * sum(map(math.prod, shapes.values()))) > MAX_WEIGHTS:
-        raise ValueError(f"it must have at most {MAX_WEIGHTS} bytes, got a card of {size}")
+        raise ValueError(f"weights must have at most {MAX_WEIGHTS} bytes, got a card for {size}")
     with path.open("rb") as file:
         if (header := int.from_bytes(file.read(8), "little")) > MAX_HEADER:
             raise ValueError(f"header must have at most {MAX_HEADER} bytes, got {header}")
@@ -211,7 +215,7 @@ def _read_weights(path: Path, shapes: Mapping[str, tuple[int, ...]]) -> dict[str
         with safe_open(path, "numpy") as file:
             if (names := {*file.keys()}) != shapes.keys():
                 raise ValueError(
-                    f"tensors are missing or not known to the card: {shown(sorted(names ^ shapes.keys()))}"
+                    f"tensors are missing in the file or in the card: {shown(sorted(names ^ shapes.keys()))}"
                 )
             for name, shape in shapes.items():
                 part = file.get_slice(name)
@@ -219,7 +223,7 @@ def _read_weights(path: Path, shapes: Mapping[str, tuple[int, ...]]) -> dict[str
                     raise ValueError(f"tensor {name!r} must be F32 {shape}, got {kind} {tuple(part.get_shape())}")
             tensors = {name: file.get_tensor(name) for name in shapes}
     except SafetensorError as error:
-        raise ValueError(f"it is not a file of safetensors: {error}") from None
+        raise ValueError(f"it is not a safetensors file: {error}") from None
     for name, tensor in tensors.items():
         if not np.isfinite(tensor).all():
             raise ValueError(f"tensor {name!r} must be finite")

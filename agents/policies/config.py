@@ -1,4 +1,4 @@
-"""Reads and checks the ``config.json`` of run folders."""
+"""Configuration files (``config.json``) of run folders."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..support.schema import OBJECT, TEXT, Check, held, in_range, read_json
 from .registry import ALGORITHMS, all_ids, check_env
 
 CONFIG, MAX_CONFIG = "config.json", 2**16
-"""Name of the file, and its largest size in bytes."""
+"""Name of the file, and its maximum size in bytes."""
 
 RANGES = {
     "steps": (1, 10**12),
@@ -21,7 +21,7 @@ RANGES = {
     "checkpoint": (1, 10**12),
     "threads": (1, 256),
 }
-"""Lowest and highest value of the whole numbers that a run is given."""
+"""Lowest and highest values of the integer settings of a run."""
 
 KEYS: dict[str, Check] = {
     "id": lambda name, value: choice(name, value, all_ids()),
@@ -35,7 +35,11 @@ KEYS: dict[str, Check] = {
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """Read the configuration of a run folder; ValueError, naming file and key, if it is not what ``train`` writes."""
+    """Read the configuration of a run folder.
+
+    Raises:
+        ValueError: If it is not a configuration written by ``train``; names file and key.
+    """
     config = read_json(folder / CONFIG, MAX_CONFIG, KEYS)
     try:
         check_env(config["id"], config["env"])
@@ -45,6 +49,6 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 
 def check_config(config: dict[str, Any]) -> None:
-    """Raise ValueError, naming the key, unless this may be the configuration of a run."""
+    """Raise ValueError, naming the key, unless this is a valid configuration of a run."""
     held("run", config, KEYS)
     check_env(config["id"], config["env"])

@@ -1,4 +1,4 @@
-"""Records episodes as a dataset in Minari's format, for learning without an environment."""
+"""Recording of episodes as Minari datasets, for offline learning."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MAX_NOISE = 10.0
 
 
 class Recorder(VectorWrapper):
-    """Notes what goes into a vector environment of ours and comes out of it, from its last reset on."""
+    """Wrapper that records all inputs and outputs of a gymnosoma vector environment since its last reset."""
 
     def __init__(self, envs: VectorEnv) -> None:
         super().__init__(envs)
@@ -38,7 +38,7 @@ class Recorder(VectorWrapper):
         self._parameters: dict[str, NDArray[Any]] = {}
 
     def reset(self, **arguments: Any) -> Any:
-        """Begin to note."""
+        """Reset the environment and start a new recording."""
         observations, infos = self.env.reset(**arguments)
         batch = self.env.unwrapped.batch  # type: ignore[attr-defined]
         self._observations, self._steps = [observations], []
@@ -47,7 +47,7 @@ class Recorder(VectorWrapper):
         return observations, infos
 
     def step(self, actions: Any) -> Any:
-        """Note a step, with the actions as they are meant: clipped."""
+        """Take a step and record it, with actions clipped to [-1, 1]."""
         actions = np.clip(np.asarray(actions, np.float32), -1.0, 1.0)
         observations, rewards, terminated, truncated, infos = self.env.step(actions)
         self._observations.append(observations)
@@ -55,9 +55,9 @@ class Recorder(VectorWrapper):
         return observations, rewards, terminated, truncated, infos
 
     def episodes(self, results: Episodes, seed: int) -> Iterator[dict[str, Any]]:
-        """Give the first episode of each row, as Minari's ``EpisodeBuffer`` takes it.
+        """Yield the first episode of each row as arguments of Minari's ``EpisodeBuffer``.
 
-        Its options are the physical parameters with which it began: with them and its seed it begins so again.
+        The options of an episode are its initial physical parameters. Together with the seed, they reproduce its start.
         """
         for i, length in enumerate(results.lengths):
             actions, rewards, terminated, truncated = (
@@ -75,10 +75,10 @@ class Recorder(VectorWrapper):
 
 
 def check(env_id: str, name: str, noise: float, seed: int) -> None:
-    """Raise what `record` raises, before anything is computed."""
+    """Check the arguments of `record`, with the same errors."""
     try:
-        import h5py  # noqa: F401 (in which minari writes)
-        import PIL  # noqa: F401 (which it imports then)
+        import h5py  # noqa: F401 (used by minari for writing)
+        import PIL  # noqa: F401 (imported by minari when it writes)
         from minari.dataset.minari_dataset import parse_dataset_id
         from minari.storage import get_dataset_path
     except ImportError as missing:
@@ -91,7 +91,7 @@ def check(env_id: str, name: str, noise: float, seed: int) -> None:
     in_range("seed", seed, *RANGES["seed"])
     folder = get_dataset_path(name)
     if folder.exists():
-        raise ValueError(f"dataset must be a name that is free, got that of {str(folder)!r}")
+        raise ValueError(f"dataset must be an unused name, got {name!r}, which exists in {str(folder)!r}")
 
 
 def record(
@@ -104,30 +104,30 @@ def record(
     watch: Callable[[int], None] | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Play a policy, and write its episodes as a dataset of Minari, where that keeps its own.
+    """Play a policy and write its episodes as a dataset into Minari's folder.
 
     Args:
-        env_id, policy: As of `play`.
-        name: Of the dataset, such as ``gymnosoma/WormSwim-v0/baseline-v0``.
-        episodes, seed: Episode i is seeded ``seed + i``.
-        noise: Standard deviation of normal noise that is added to the actions.
-        watch, options: As of `play`.
+        env_id, policy, watch, options: As in `play`.
+        name: Name of the dataset, such as ``gymnosoma/WormSwim-v0/baseline-v0``.
+        episodes: Number of episodes.
+        noise: Standard deviation of normal noise added to the actions.
+        seed: Seed of the first episode; episode i uses ``seed + i``.
 
     Returns:
-        dict: The origin of the dataset, as in its metadata under ``gymnosoma``: policy, noise, seed, arguments
-            of the environment, model, versions, ``fingerprint`` of how the id behaved, scores, and the card of a
-            trained policy.
+        dict: Origin of the dataset, which is also its metadata under ``gymnosoma``: policy, noise, seed, arguments of
+            the environment, reset options, model, versions, ``fingerprint`` of the environment's behaviour, scores, and
+            the card of a trained policy.
 
     Raises:
-        ValueError: If there is such a dataset already, or the name is none.
-        ImportError: Without minari.
+        ValueError: If the dataset exists already, or an argument is invalid.
+        ImportError: If minari is not installed.
     """
     check(env_id, name, noise, seed)
     import minari
     from minari.data_collector import EpisodeBuffer
 
     if policy.env.get("goal"):
-        raise ValueError(f"policy {policy.name!r} must observe numbers, not a mapping: goal=True cannot be recorded")
+        raise ValueError(f"policy {policy.name!r} must observe an array, not a mapping: goal=True cannot be recorded")
     player = policy
     if noise:
         player = replace(policy, make=lambda envs, start: NoisyAgent(policy.make(envs, start), noise, seed, start))
@@ -147,7 +147,7 @@ def record(
         notes += [{"score": value, "failure": why or ""} for value, why in zip(scores, wave.failures, strict=True)]
         waves.append(wave)
     with closing(gymnasium.make(env_id, **policy.env)) as env, warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # Minari recommends more metadata than there is
+        warnings.simplefilter("ignore", UserWarning)  # Minari recommends additional metadata
         dataset = minari.create_dataset_from_buffers(
             name,
             buffers,
@@ -175,7 +175,7 @@ def record(
 
 
 def size(name: str) -> float:
-    """Size of a dataset, MB."""
+    """Return the size of a dataset, MB."""
     from minari.storage import get_dataset_path
 
     return sum(file.stat().st_size for file in get_dataset_path(name).rglob("*") if file.is_file()) / 1e6

@@ -1,4 +1,4 @@
-"""Plays policies in seeded episodes, and sums up their scores."""
+"""Evaluation of policies on seeded episodes."""
 
 from __future__ import annotations
 
@@ -20,24 +20,25 @@ from .agent import Agent, Policy
 from .registry import task_of
 
 WAVE = 1024
-"""Largest number of episodes that are played side by side, which bounds the memory of an evaluation."""
+"""Maximum number of episodes in one vector environment. It limits the memory of an evaluation."""
 
 BENCHMARK_SEED, VALIDATION_SEED, SEARCH_SEED, REPLAY_SEED = 10_000, 20_000, 30_000, 50_000
-"""First seeds of the episodes that measure a policy, that choose among trained ones, that find constants, and whose
-actions are replayed.
+"""First seeds of the episodes for the benchmark, for selecting trained policies, for searching constants, and for
+replays.
 
-Seeds of training are drawn from 2**62 on (`learning.runs.drawn_seeds`): none of these are the same.
+Training uses other seeds, from 2**62 (see `learning.runs.drawn_seeds`).
 """
 
 
 @dataclass
 class Episodes:
-    """Outcome of one episode per row.
+    """Outcomes of episodes, one per row.
 
     Args:
-        returns, lengths ((B,) float, (B,) int): Sums of rewards, and numbers of steps.
-        failures: Reason for which each episode failed, None if it did not.
-        info: Each physical quantity of the last step, (B, ...).
+        returns ((B,) float): Sum of rewards of each episode.
+        lengths ((B,) int): Number of steps of each episode.
+        failures: Reason for the failure of each episode, or None.
+        info: Physical quantities of the last step by name, each (B, ...).
     """
 
     returns: NDArray[np.float64]
@@ -46,7 +47,7 @@ class Episodes:
     info: dict[str, NDArray[Any]] = field(default_factory=dict)
 
     def score(self, score: Score) -> NDArray[np.float64]:
-        """Scores (B,), in the unit of the info."""
+        """Return scores (B,), in the unit of ``info``."""
         if score.name == "return":
             return self.returns
         values = np.asarray(self.info[score.name], float)
@@ -54,13 +55,13 @@ class Episodes:
 
 
 class SideBySide:
-    """Agents that each play an equal share of the rows, one share after another."""
+    """Agent composed of several agents, each of which plays an equal, contiguous share of the rows."""
 
     def __init__(self, agents: Sequence[Agent]) -> None:
         self._agents = agents
 
     def act(self, observations: NDArray[np.float32], first: NDArray[np.bool_]) -> NDArray[np.float32]:
-        """Actions."""
+        """Return the actions of all agents, (B, n)."""
         each = len(first) // len(self._agents)
         rows = (slice(k * each, (k + 1) * each) for k in range(len(self._agents)))
         return np.concatenate(
@@ -71,7 +72,14 @@ class SideBySide:
 def play_side_by_side(
     env_id: str, env: Mapping[str, Any], make: Callable[[Any], Agent], players: int, seeds: Sequence[int]
 ) -> Episodes:
-    """Play the episodes of the seeds by some players, whose rows follow each other; one agent acts for all of them."""
+    """Play the same episodes with several players in one vector environment.
+
+    Args:
+        env_id, env: Id and arguments of the environment.
+        make: Creates one agent for all rows from the vector environment.
+        players: Number of players. Each has ``len(seeds)`` contiguous rows.
+        seeds: Seeds of the episodes.
+    """
     envs: Any = gymnasium.make_vec(env_id, players * len(seeds), **env)
     try:
         return rollout(envs, make(envs), seed=[*seeds] * players)
@@ -80,7 +88,7 @@ def play_side_by_side(
 
 
 def joined(waves: Sequence[Episodes]) -> Episodes:
-    """Episodes one after another."""
+    """Concatenate episodes."""
     return Episodes(
         np.concatenate([wave.returns for wave in waves]),
         np.concatenate([wave.lengths for wave in waves]),
@@ -96,15 +104,18 @@ def rollout(
     options: dict[str, Any] | None = None,
     watch: Callable[[int], None] | None = None,
 ) -> Episodes:
-    """Play one episode in every row of a vector environment, which has a time limit.
+    """Play one episode in every row of a vector environment with a time limit.
 
     Args:
-        seed: An int seeds row i with ``seed + i``; so the result of a row does not depend on how many there are.
-        options: Of the reset.
-        watch: Called with the number of episodes that have ended, after every step.
+        envs: Vector environment.
+        agent: Agent that acts for all rows.
+        seed: Seeds of the rows. An int seeds row i with ``seed + i``, so that the result of a row does not depend on
+            the number of rows.
+        options: Reset options.
+        watch: Function called after every step with the number of finished episodes.
 
     Raises:
-        ValueError: If the autoreset mode is DISABLED: then ended rows cannot be stepped on.
+        ValueError: If the autoreset mode is DISABLED, because finished rows cannot be stepped.
     """
     mode = envs.metadata.get("autoreset_mode")
     if mode is AutoresetMode.DISABLED:
@@ -145,9 +156,17 @@ def evaluate(
     keep: Collection[str] | None = None,
     **env: Any,
 ) -> Episodes:
-    """Play a policy: episode i seeded ``seed + i``, with reset ``options``, at most ``WAVE`` of them at once.
+    """Evaluate a policy, with at most ``WAVE`` episodes in parallel.
 
-    Of `Episodes.info` only what is in ``keep`` is kept, everything by default.
+    Args:
+        env_id: Id of the environment.
+        policy: Policy to evaluate.
+        episodes: Number of episodes.
+        seed: Seed of the first episode; episode i uses ``seed + i``.
+        watch: Function called after every step with the number of finished episodes.
+        options: Reset options.
+        keep: Names of the quantities in `Episodes.info` to return. By default, all.
+        **env: Arguments of the environment, which replace those of the policy.
     """
     waves: list[Episodes] = []
     for wave in play(env_id, policy, episodes, seed, watch, options, **env):
@@ -167,7 +186,7 @@ def play(
     wrap: Callable[[Any], Any] = lambda envs: envs,
     **env: Any,
 ) -> Iterator[Episodes]:
-    """Play a policy as `evaluate` does, wave by wave, and put ``wrap`` around the vector environment of each."""
+    """Play a policy like `evaluate`, and yield the episodes in waves. ``wrap`` wraps each vector environment."""
     for start, end in _waves(episodes):
         envs = gymnasium.make_vec(env_id, num_envs=end - start, **policy.env | env)
         watch_all = None if watch is None else lambda ended, start=start: watch(start + ended)
@@ -179,21 +198,21 @@ def play(
 
 
 def _waves(episodes: int) -> list[tuple[int, int]]:
-    """First and last episode of each wave."""
+    """Return start and end of the episode numbers of each wave."""
     whole("episodes", episodes, maximum=10**9)
-    # Of equal size: with a handful of rows, networks are multiplied in another order, and round otherwise.
+    # Waves have equal sizes, because matrix products of very few rows are rounded differently.
     count = -(-episodes // WAVE)
     return list(pairwise(episodes * k // count for k in range(count + 1)))
 
 
 def check_play(env_id: str, policy: Policy, episodes: int, options: Mapping[str, float] | None, **env: Any) -> None:
-    """Raise ValueError for arguments and options with which `play` could not begin."""
+    """Raise ValueError for arguments and options that `play` does not accept."""
     envs: Any = gymnasium.make_vec(env_id, num_envs=1, **policy.env | env)
     envs.batch.options.read(options, _waves(episodes)[0][1])
 
 
 def summary(env_id: str, policy: Policy, result: Episodes) -> dict[str, Any]:
-    """Figures of an evaluation, ready for JSON."""
+    """Summarise an evaluation in values that JSON supports."""
     score = task_of(env_id, **policy.env).score
     values = result.score(score) * score.factor
     failures = Counter(reason for reason in result.failures if reason)

@@ -1,4 +1,4 @@
-"""Fingerprints of what a result depends on, with which a kept result is compared before it is used again."""
+"""Fingerprints of environments and source code, used to check whether saved results are still valid."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ import gymnasium
 import numpy as np
 
 PROBE_SEED, PROBES, PROBE_STEPS = 77_000, 4, 50
-"""First seed, number and length of the episodes that show how an id behaves; nothing learns or is measured in them."""
+"""First seed, number and length of the episodes that probe the behaviour of an environment. They have no other use."""
 
 NOISE = 1e-9
-"""Below it lies what is 0 but for rounding, such as the lean of a figure that stands symmetrically (up to 4e-13)."""
+"""Absolute value below which a number counts as 0, such as the lean of a symmetric stance (rounding, up to 4e-13)."""
 
 
 def of_values(*values: Any) -> str:
-    """Digest of plain values; the order of names does not count."""
+    """Return a digest of plain values. The order of keys has no effect."""
     return hashlib.sha256(json.dumps(values, sort_keys=True, default=repr).encode()).hexdigest()[:16]
 
 
 def of_files(*paths: Path) -> str:
-    """Digest of the contents of files, in their order."""
+    """Return a digest of the contents of files, in the order of the arguments."""
     digests = []
     for path in paths:
         with path.open("rb") as file:
@@ -36,11 +36,11 @@ def of_files(*paths: Path) -> str:
 
 
 def of_id(env_id: str, env: Mapping[str, Any]) -> str:
-    """Fingerprint of how an id behaves with arguments ``env``: its spaces, its score and the first steps of episodes.
+    """Return a fingerprint of an environment's behaviour: its spaces, its score and the first steps of some episodes.
 
-    Observations and rewards, whose scale is 1, count with six digits, and as 0 below `NOISE`, so that another
-    processor's rounding is no other behaviour. From which part of what it hides episodes are drawn (``split``) does
-    not count.
+    Observations and rewards have a scale of 1. They are rounded to six digits, and values below `NOISE` to 0, so that
+    the fingerprint does not depend on the processor. The argument ``split``, which selects the range of hidden options,
+    has no effect.
     """
     spec: Any = gymnasium.spec(env_id)
     env = {name: value for name, value in env.items() if name != "split"}
@@ -64,18 +64,19 @@ def of_id(env_id: str, env: Mapping[str, Any]) -> str:
 
 
 _cache: dict[str, str] = {}
-"""Fingerprints that this process has computed, by key."""
+"""Fingerprints computed in this process, by key."""
 
 
 def of_sources(*modules: str, within: str = "gymnosoma") -> str:
-    """Digest of the sources of modules and of all ``within`` a package, or their own, that they import.
+    """Return a digest of the sources of modules and of the modules that they import.
 
-    Of an animal's modules the tables in its folder of ``assets`` count, too.
+    Imports count if they are ``within`` the given package or in the module's own top-level package. The digest also
+    covers the files in ``assets`` of each animal involved.
     """
     paths: dict[str, Path] = {}
     names, own = list(modules), {name.partition(".")[0] for name in modules} - {"gymnosoma"}
     prefixes = tuple(f"{package}." for package in (within, *own))
-    for name in names:  # those that it imports are appended
+    for name in names:  # imported names are appended during the loop
         spec = None if name in paths else _spec(name)
         if spec is None:
             continue
@@ -90,7 +91,7 @@ def of_sources(*modules: str, within: str = "gymnosoma") -> str:
 
 
 def _spec(name: str) -> Any:
-    """Where a module is; None for what is none, such as a class that is imported from one."""
+    """Return the spec of a Python module, or None if the name is not a module, such as an imported class."""
     try:
         spec = importlib.util.find_spec(name)
     except (ImportError, ValueError):
@@ -99,7 +100,7 @@ def _spec(name: str) -> Any:
 
 
 def _imported(source: bytes, package: str) -> list[str]:
-    """Names that a source imports, and their parts, each of which may be a module; in functions, too."""
+    """Return all names that a source imports, also within functions. Some of them may not be modules."""
     names: list[str] = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):

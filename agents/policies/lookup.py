@@ -1,4 +1,4 @@
-"""Finds policies by name or path."""
+"""Lookup of policies by name or path."""
 
 from __future__ import annotations
 
@@ -25,28 +25,30 @@ from .fingerprints import of_files, of_id, of_values
 from .registry import controllers_digest, full_id, own_module, references_of, task_class
 
 OWN = re.compile(r"[^\W\d][\w.]*:[^\W\d]\w*")
-"""Names of users' own functions: ``module:function``."""
+"""Pattern of the names of user functions, ``module:function``."""
 
 REPLAY = "replay of "
-"""Beginning of the names of replays, see `replay`."""
+"""Prefix of the names of replays, see `replay`."""
 
 
 def find_policy(env_id: str, name: str, seed: int = 0) -> Policy:
-    """Find a policy.
+    """Find a policy by name or path.
 
     Args:
+        env_id: Id of the environment.
         name: One of
 
-            - ``random``; ``seed`` is that of its actions,
-            - ``zero``: actions that are all zero,
+            - ``random``: uniform random actions,
+            - ``zero``: zero actions,
             - the name of a reference controller, such as ``baseline``,
-            - ``trained``: the policy that comes with the package,
+            - ``trained``: the policy included in the package,
             - ``replay of`` and another name, see `replay`,
             - the path of a run folder,
             - ``module:function``, see `own_policy`.
+        seed: Seed of random actions.
 
     Raises:
-        ValueError: If there is no such policy, or it was trained for another id.
+        ValueError: If the policy does not exist, or was trained for another environment.
     """
     own = references_of(env_id)
     if name == "random":
@@ -67,16 +69,16 @@ def find_policy(env_id: str, name: str, seed: int = 0) -> Policy:
 
 
 def _saved_policy(env_id: str, name: str, folder: Path) -> Policy:
-    """The policy of a run folder, or of the package."""
+    """Create a policy from a run folder, or from a folder of the package."""
     card = read_card(folder)
     if card["id"] != env_id:
         raise ValueError(f"policy {str(folder)!r} was trained for {card['id']}, not for {env_id}")
-    for key in card["env"]:  # nothing else: a task or a wrapper would be imported, and so run
+    for key in card["env"]:  # reject other arguments: a task or a wrapper would be imported and run code
         choice(f"{str(folder / CARD)!r}: env", key, [*SHARED, *task_arguments(task_class(env_id))])
     return Policy(
         name,
         lambda envs, _: load_policy(folder, envs),
-        # The split of hidden values in training is not that in which the policy is played.
+        # The policy is not restricted to the split of its training.
         {key: value for key, value in card["env"].items() if key != "split"},
         card,
         lambda: of_values({**card, "scores": {}}, of_files(*folder.glob(WEIGHTS))),
@@ -84,9 +86,13 @@ def _saved_policy(env_id: str, name: str, folder: Path) -> Policy:
 
 
 def replay(env_id: str, policy: Policy, sources: int = 16) -> Policy:
-    """Policy that repeats in every episode another policy's actions, without looking at observations.
+    """Create a policy that repeats the recorded actions of another policy and ignores observations.
 
-    The actions are those of ``sources`` episodes in turn, which are played first, from seed `REPLAY_SEED` on.
+    Args:
+        env_id: Id of the environment.
+        policy: Policy to record.
+        sources: Number of recorded episodes, with seeds from `REPLAY_SEED`. Episode i repeats recording i modulo
+            ``sources``.
     """
 
     def make(envs: Any, start: int) -> Agent:
@@ -110,25 +116,25 @@ def replay(env_id: str, policy: Policy, sources: int = 16) -> Policy:
 
 
 def outdated(env_id: str, policy: Policy) -> str | None:
-    """Return a warning if the environment has changed since the policy was trained, else None; steps the id for it."""
+    """Return a warning if the environment has changed since the policy was trained, else None."""
     if not policy.card or of_id(env_id, policy.env) == policy.card["fingerprint"]:
         return None
-    return f"policy {policy.name!r} was trained when {env_id} behaved otherwise: it plays a task that it never saw"
+    return f"policy {policy.name!r} was trained on a different version of {env_id}; its score may not be meaningful"
 
 
 def own_policy(name: str) -> Policy:
-    """A user's own function or class as a policy, from ``module:function``.
+    """Create a policy from a user's function or class, given as ``module:function``.
 
-    A function takes the observations of all episodes that are played side by side, (B, d) float32, and returns their
-    actions, (B, n), which are clipped to [-1, 1]; row i of both is one animal. With a second argument it is told which
-    rows open an episode, ``first`` (B,) bool: there it forgets what it remembers of the row. A class is made for each
-    wave of episodes, of the spaces of one row's observations and actions; its ``act(observations, first)`` plays. An
-    attribute ``env``, if there is one, holds arguments of the environment, such as ``{"actions": "modes"}``. Modules
-    are found in the working folder, too. Kept results are compared with the file of the module alone, not with what it
-    imports or reads.
+    A function maps the observations of all parallel episodes, (B, d) float32, to actions (B, n), which are clipped to
+    [-1, 1]. Row i belongs to animal i. An optional second argument ``first`` (B,) bool marks rows that start an
+    episode; a function with memory must clear it for these rows. A class is instantiated for each wave of episodes with
+    the observation and action spaces of one row, and its method ``act(observations, first)`` is called. The optional
+    attribute ``env`` contains arguments of the environment, such as ``{"actions": "modes"}``. Modules in the working
+    folder are found, too. Saved results are considered outdated if the module file changes, but not if files that it
+    imports or reads change.
 
     Raises:
-        ValueError: If there is no such module, function or class, naming it.
+        ValueError: If the module, function or class does not exist; names it.
     """
     module, _, function = name.partition(":")
     source = own_module(f"policy {name!r}", module)
@@ -152,15 +158,15 @@ def own_policy(name: str) -> Policy:
 
 
 def _arguments(function: Callable[..., Any]) -> int:
-    """Number of positional arguments without a default; 1 where it is unknown."""
+    """Return the number of positional arguments without a default, or 1 if it is unknown."""
     try:
         parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):  # of a compiled function
+    except (TypeError, ValueError):  # compiled function
         return 1
     places = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return sum(one.kind in places and one.default is inspect.Parameter.empty for one in parameters)
 
 
 def shipped(env_id: str) -> Path:
-    """Folder of the trained policy that comes with the package; there may be none."""
+    """Return the folder of the trained policy included in the package; it may not exist."""
     return Path(str(resources.files("gymnosoma.assets").joinpath("policies", full_id(env_id).split("/")[1])))

@@ -1,4 +1,4 @@
-"""Small networks without a library: what plays, whatever trained it; what evolves, and what answers."""
+"""Small feedforward networks in NumPy, used to run trained policies and for evolution."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ ACTIVATIONS: dict[str, Callable[[NDArray[np.float32]], NDArray[np.float32]]] = {
     "Tanh": np.tanh,
     "ReLU": lambda x: np.maximum(x, 0.0),
 }
-"""Activations by the names that ``torch.nn`` gives them."""
+"""Activations by their names in ``torch.nn``."""
 
 
 class Network:
-    """Layers with one of the `ACTIVATIONS`; the last one is linear.
+    """Feedforward network with one of the `ACTIVATIONS` and a linear last layer, or a batch of such networks.
 
-    Weights have shapes (..., out, in) and biases (..., out), with the same leading axes: networks side by side.
+    Weights have shapes (..., out, in) and biases (..., out). The leading axes are those of the batch.
     """
 
     def __init__(
@@ -29,7 +29,7 @@ class Network:
         self.layers, self.activation = list(layers), activation
 
     def __call__(self, inputs: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Outputs (..., K, out) of inputs (..., K, in); those of a row do not depend on how many rows there are."""
+        """Return outputs (..., K, out) for inputs (..., K, in); a row's outputs do not depend on the number of rows."""
         x, activate = inputs, ACTIVATIONS[self.activation]
         for k, (weight, bias) in enumerate(self.layers):
             x = np.einsum("...ki,...oi->...ko", activate(x) if k else x, weight) + bias[..., None, :]
@@ -42,7 +42,7 @@ class Network:
 
     @staticmethod
     def shapes(sizes: Sequence[int]) -> dict[str, tuple[int, ...]]:
-        """Shapes of the `tensors` of a network of the layer sizes."""
+        """Return the shapes of the `tensors` of a network with these layer sizes."""
         shapes: dict[str, tuple[int, ...]] = {}
         for k, (inputs, outputs) in enumerate(pairwise(sizes)):
             shapes |= {f"layers.{k}.weight": (outputs, inputs), f"layers.{k}.bias": (outputs,)}
@@ -50,7 +50,7 @@ class Network:
 
     @classmethod
     def from_vectors(cls, vectors: NDArray[np.floating], sizes: Sequence[int]) -> Network:
-        """Networks of the layer sizes from vectors (..., n) of `length`: weights in units of 1/sqrt(inputs)."""
+        """Create networks from parameter vectors (..., n), n = `length`, with weights in units of 1/sqrt(inputs)."""
         parts, start = [], 0
         for inputs, outputs in pairwise(sizes):
             weight = vectors[..., start : start + inputs * outputs] / np.sqrt(inputs)
@@ -63,11 +63,11 @@ class Network:
 
     @staticmethod
     def length(sizes: Sequence[int]) -> int:
-        """Weights and biases of the layer sizes."""
+        """Return the number of weights and biases for these layer sizes."""
         return sum((inputs + 1) * outputs for inputs, outputs in pairwise(sizes))
 
     def tensors(self) -> dict[str, NDArray[np.float32]]:
-        """Arrays by name, as in a policy's file."""
+        """Return the weights and biases by their names in policy files."""
         return {
             f"layers.{k}.{name}": np.ascontiguousarray(array)
             for k, layer in enumerate(self.layers)
@@ -76,23 +76,23 @@ class Network:
 
     @classmethod
     def from_tensors(cls, tensors: Mapping[str, NDArray[np.float32]], activation: str = "Tanh") -> Network:
-        """The network of `tensors`."""
+        """Create a network from `tensors`."""
         count = len(tensors) // 2
         layers = [(tensors[f"layers.{k}.weight"], tensors[f"layers.{k}.bias"]) for k in range(count)]
         return cls(layers, activation)
 
 
 class NetworkAgent:
-    """One network, or several side by side: each plays as many rows, one after another.
+    """Agent with one network, or with a batch of networks that each play an equal, contiguous share of the rows.
 
-    Its outputs are clipped to what actions may be, or ``squashed`` by tanh.
+    Outputs are clipped to [-1, 1], or passed through tanh if ``squashed``.
     """
 
     def __init__(self, network: Network, squashed: bool = False) -> None:
         self.network, self.squashed = network, squashed
 
     def act(self, observations: NDArray[np.float32], first: NDArray[np.bool_]) -> NDArray[np.float32]:
-        """Actions."""
+        """Return actions (B, n)."""
         count = self.network.layers[0][0].shape[:-2]
         outputs = self.network(observations.reshape(*count, -1, observations.shape[-1]))
         return (np.tanh(outputs) if self.squashed else np.clip(outputs, -1.0, 1.0)).reshape(len(observations), -1)

@@ -1,4 +1,4 @@
-"""What a policy does to the body: measured beside the animal's own controller, and held to the task's limits."""
+"""Effects of a policy on the body, compared with the animal's own controller and with the task's limits."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from .lookup import find_policy
 from .registry import references_of, task_of
 
 ACTION = {
-    "action at its ends": Measure("saturation", "action", "%", 100.0, "share of what moves it, answers left out"),
+    "action at its ends": Measure("saturation", "action", "%", 100.0, "share of movement actions at their bounds"),
     "action's slew": Measure("slew", "action", "1/s", 1.0, "rms rate of change of the action"),
 }
-"""Measures of every task, beside its own."""
+"""Measures of all tasks, in addition to those of the task."""
 
 NEAR = 0.99
-"""Share of its bound from which on a value counts as saturated."""
+"""Fraction of the bound above which a value counts as saturated."""
 
 PADDING = 8
-"""Factor by which spectra are finer than the length of an episode allows."""
+"""Factor of zero padding, which refines the frequency grid of spectra."""
 
 
 class _Watched:
-    """Plays as another agent does, and notes sources at the ends of the control periods of each row's first episode."""
+    """Agent that records quantities at the end of each control period, for the first episode of each row."""
 
     def __init__(self, agent: Agent, envs: Any, sources: Sequence[str]) -> None:
         self._agent, self._batch = agent, envs.unwrapped.batch
@@ -47,12 +47,12 @@ class _Watched:
             self.notes[i][name].append(np.asarray(values[i], float).ravel())
 
     def end(self, last: NDArray[np.bool_]) -> None:
-        """Look once more when all is over, at rows that ended ``last``, as others have been reset since."""
+        """Record the final state of the rows that ended ``last``; rows that ended earlier have been reset."""
         self._running &= last
         self.look()
 
     def look(self) -> None:
-        """Note how the last period has left the animals."""
+        """Record the state after the last control period."""
         animal, rows = self._batch.task.animal, self._batch.rows
         info = self._batch.info()
         for name in self._sources:
@@ -60,9 +60,9 @@ class _Watched:
                 self._note(name, animal.signal(rows, name) if name in animal.signals else info[name])
 
     def act(self, observations: NDArray[np.float32], first: NDArray[np.bool_]) -> NDArray[np.float32]:
-        """Actions of the other agent."""
+        """Record the state and return the actions of the wrapped agent."""
         if self._begun:
-            self._running &= ~first  # they have been reset
+            self._running &= ~first  # rows after a reset
         self._begun = True
         self.look()
         action = self._agent.act(observations, first)
@@ -72,7 +72,7 @@ class _Watched:
 
 
 def _spectrum(values: NDArray[np.float64], rate: float, padding: int) -> tuple[NDArray[np.float64], ...]:
-    """Frequencies (Hz), and power density of all numbers (T, k) together."""
+    """Return frequencies (Hz) and the summed power spectral density of values (T, k)."""
     from scipy.signal import periodogram
 
     frequency, power = periodogram(values, rate, "hann", padding * len(values), detrend="linear", axis=0)
@@ -80,16 +80,19 @@ def _spectrum(values: NDArray[np.float64], rate: float, padding: int) -> tuple[N
 
 
 def measured(measure: Measure, values: NDArray[np.float64], rate: float) -> float:
-    """Compute a measure of one episode, in its unit; NaN where the episode is too short.
+    """Compute a measure of one episode, in its unit, or NaN if the episode is too short.
 
-    ``values`` (T, k) are those of its source at the ends of the control periods, of which there are ``rate`` a second.
+    Args:
+        measure: Measure to compute.
+        values ((T, k) float): Source quantity at the end of each control period.
+        rate: Control rate, Hz.
     """
     if len(values) < 4 and measure.kind in ("frequency", "above", "slew"):
         return np.nan
     match measure.kind:
         case "frequency":
             frequency, power = _spectrum(values, rate, PADDING)
-            power[frequency < 1.5 * rate / len(values)] = 0.0  # slower than the episode: a drift
+            power[frequency < 1.5 * rate / len(values)] = 0.0  # drift slower than the episode
             result = frequency[np.argmax(power)] if power.max() > 0.0 else 0.0
         case "mean":
             result = values.mean()
@@ -120,7 +123,7 @@ def observed(
     options: Mapping[str, Any] | None = None,
     **env: Any,
 ) -> dict[str, float]:
-    """Measure a policy; return means over episodes, NaN where every episode was too short."""
+    """Measure a policy and return means over episodes, or NaN if all episodes were too short."""
     envs: Any = gymnasium.make_vec(env_id, num_envs=episodes, **policy.env | env)
     try:
         sources = list(dict.fromkeys(measure.source for measure in measures.values()))
@@ -150,10 +153,20 @@ def physiology(
     options: Mapping[str, Any] | None = None,
     **env: Any,
 ) -> dict[str, dict[str, Any]]:
-    """Measure policies, and the baseline beside them, with ``options`` of a reset and arguments of the environment.
+    """Measure the effects of policies and of the baseline on the body.
 
-    The result has for each measure ``unit``, ``meaning``, ``known``, ``policies`` (name to value), and, where there is
-    one, the ``limit`` (in that unit) with ``why``, and ``beyond``: names of the policies that pass it.
+    Args:
+        env_id: Id of the environment.
+        policies: Policies to measure.
+        episodes: Number of episodes per policy.
+        seed: Seed of the first episode; episode i uses ``seed + i``.
+        options: Reset options.
+        **env: Arguments of the environment.
+
+    Returns:
+        dict: For each measure, ``unit``, ``meaning``, ``known`` (from the literature) and ``policies`` (value by name).
+            If the task has a limit, also ``limit`` (in that unit), ``why`` (its reason) and ``beyond`` (names of the
+            policies that exceed it).
     """
     measures = {**task_of(env_id, **env).physiology, **ACTION}
     players = {policy.name: policy for policy in policies}

@@ -1,4 +1,4 @@
-"""The ids that can be trained and measured, and what belongs to each: its task, its references."""
+"""Environment ids that can be trained and measured, with their tasks and references."""
 
 from __future__ import annotations
 
@@ -23,15 +23,18 @@ ALGORITHMS = ("ppo", "sac", "cma", "supervised")
 
 
 def all_ids() -> list[str]:
-    """Ids that this package can train and measure: the catalogue's, and those registered beside them."""
+    """Return all ids that this package can train and measure, including ids registered by users."""
     return [key for key in gymnasium.registry if key.startswith("gymnosoma/")]
 
 
 def full_id(name: str) -> str:
-    """Complete an id: ``WormSwim-v0`` means ``gymnosoma/WormSwim-v0``.
+    """Complete an environment id, such as ``WormSwim-v0`` to ``gymnosoma/WormSwim-v0``.
 
-    Of ``module:id`` the module, which registers the id, is imported first, as Gymnasium does; it may lie in the working
-    folder. ValueError if no such environment is registered by this package.
+    For ``module:id``, the module is imported first to register the id, as in Gymnasium. Modules in the working folder
+    are found, too.
+
+    Raises:
+        ValueError: If the id is not registered in the namespace ``gymnosoma``, or the module cannot be imported.
     """
     module, _, own = name.rpartition(":")
     if module:
@@ -39,35 +42,39 @@ def full_id(name: str) -> str:
         name = own
     full = name if "/" in name else f"gymnosoma/{name}"
     if full not in all_ids():
-        # Compared without what all ids have in common, which would make all of them alike.
+        # The common prefix would make all ids similar, so suggestions are searched without it.
         ids = {key.removeprefix("gymnosoma/"): key for key in sorted(all_ids())}
         raise ValueError(one_of("id", full.removeprefix("gymnosoma/"), ids))
     return full
 
 
 def versions() -> dict[str, str]:
-    """Versions of what every result depends on."""
+    """Return the versions of the packages that affect every result."""
     packages = {"gymnosoma": gymnosoma, "gymnasium": gymnasium, "numpy": np}
     return {name: package.__version__ for name, package in packages.items()}
 
 
 def task_class(env_id: str) -> type[Task]:
-    """Class of an id's task."""
+    """Return the task class of an environment."""
     return load_task(gymnasium.spec(env_id).kwargs["task"])
 
 
 def references_of(env_id: str) -> dict[str, Reference]:
-    """References of an id by name, the animal's own controller first; empty where it has none."""
+    """Return the references of an environment by name, with the animal's own controller first; may be empty."""
     return references(task_class(env_id))
 
 
 def controllers_digest(env_id: str) -> str:
-    """Digest of the sources of the references of an id."""
+    """Return a digest of the source code of an environment's references."""
     return of_sources(module_of(task_class(env_id)).__name__, within="gymnosoma.agents")
 
 
 def searched(env_id: str, name: str) -> Reference:
-    """Return the reference of a name; ValueError unless it has parameters to search."""
+    """Return a reference by name.
+
+    Raises:
+        ValueError: If the reference does not exist or has no bounded parameters.
+    """
     own = {key: reference for key, reference in references_of(env_id).items() if reference.bounds}
     if name not in own:
         choices = f"one of {', '.join(own)}, which have parameters to search" if own else "'': no reference has bounds"
@@ -76,27 +83,31 @@ def searched(env_id: str, name: str) -> Reference:
 
 
 def own_module(what: str, module: str) -> Any:
-    """Import a user's module, also from the working folder; ValueError, which names ``what`` asks for it."""
+    """Import a user's module, also from the working folder.
+
+    Raises:
+        ValueError: If the import fails; starts with ``what``.
+    """
     if not {"", str(Path.cwd())} & {*sys.path}:
         sys.path.insert(0, str(Path.cwd()))
     try:
         return import_module(module)
-    except Exception as error:  # the module may do anything
+    except Exception as error:  # user code can raise any error
         cause = " ".join(f"{type(error).__name__}: {error}".split())
         raise ValueError(f"{what}: module {module!r} cannot be imported: {cause}") from error
 
 
 def check_env(env_id: str, env: Mapping[str, Any]) -> None:
-    """Raise ValueError, naming the argument, unless an id takes these."""
+    """Raise ValueError, naming the argument, unless the environment accepts these arguments."""
     for name in env:
         choice("env: argument", name, (*task_arguments(task_class(env_id)), *SHARED))
     try:
         task_of(env_id, **env)
-    except Exception as error:  # a file may hold anything
+    except Exception as error:  # the arguments may come from an untrusted file
         raise ValueError(f"env: {' '.join(str(error).split())}") from None
 
 
 def task_of(env_id: str, **env: Any) -> Task:
-    """Return the task of an id."""
+    """Create an environment and return its task."""
     envs: Any = gymnasium.make_vec(env_id, num_envs=1, **env)
     return envs.task

@@ -1,4 +1,4 @@
-"""Checks of arguments: an error names the argument, its value, and what is allowed."""
+"""Checks of arguments; messages name the argument, its value and the allowed values."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _short = reprlib.Repr()
 _short.maxstring = _short.maxother = 100
 
 DISPLAYS = {"DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER"}
-"""Variables of the environment of which Linux has one where there is a display."""
+"""Environment variables of which at least one is set on Linux with a display."""
 
 LONGEST = 300
-"""Characters of a value in an error."""
+"""Largest number of characters of a value in a message."""
 
 ALIKE = 0.7
-"""Share of two names that is the same where one may be the other, mistyped."""
+"""Similarity (0 to 1) from which a name is suggested for a mistyped one."""
 
 
 def choice(name: str, value: Any, choices: Iterable[str]) -> None:
@@ -34,7 +34,7 @@ def choice(name: str, value: Any, choices: Iterable[str]) -> None:
 
 
 def one_of(name: str, value: Any, choices: Iterable[str], more: str = "") -> str:
-    """Write an error about a name that is none of the ``choices``: the closest one, then all, and ``more``."""
+    """Return a message for a name that is not one of the ``choices``, with a suggestion, the choices and ``more``."""
     names = tuple(choices)
     meant, listed = suggestion(value, names), f"{', '.join(names)}{more}"
     if meant:
@@ -43,7 +43,7 @@ def one_of(name: str, value: Any, choices: Iterable[str], more: str = "") -> str
 
 
 def suggestion(value: Any, choices: Iterable[str]) -> str:
-    """End an error about an unknown name with the closest choice; empty if none is close."""
+    """Return the end of a message with the closest choice; empty if none is close."""
     close = (
         difflib.get_close_matches(value, choices, 1, ALIKE) if isinstance(value, str) and len(value) <= LONGEST else []
     )
@@ -51,11 +51,11 @@ def suggestion(value: Any, choices: Iterable[str]) -> str:
 
 
 def shown(value: Any) -> str:
-    """Write a value for an error: on one line, and short."""
+    """Return a short text for a value on one line."""
     try:
         text = _short.repr(value.tolist() if isinstance(value, np.ndarray | np.generic) else value)
         return textwrap.shorten(text, LONGEST, placeholder=" ...")
-    except Exception:  # an integer of more digits than Python writes, or an object whose own repr fails
+    except Exception:  # an integer with too many digits, or an object with a faulty repr
         return f"a value of type {type(value).__name__}"
 
 
@@ -66,7 +66,7 @@ def whole(name: str, value: Any, minimum: int = 1, maximum: int = 1_000_000) -> 
 
 
 def within(name: str, value: ArrayLike, low: float, high: float, unit: str = "1") -> NDArray[np.float64]:
-    """Check a number, or an array of them, against a range, both ends included; returns it as an array of float.
+    """Check numbers against a range that includes both ends; return them as an array of float.
 
     Raises:
         ValueError: Unless all are real and within the range.
@@ -81,11 +81,11 @@ def within(name: str, value: ArrayLike, low: float, high: float, unit: str = "1"
 def numbers(
     name: str, value: ArrayLike, above: float | None = None, minimum: float | None = None, maximum: float | None = None
 ) -> NDArray[np.float64]:
-    """Check a number, or an array of them.
+    """Check a number or an array of numbers.
 
     Args:
         value (array_like)
-        above, minimum, maximum: Every number must be greater than ``above``, at least ``minimum`` and at most
+        above, minimum, maximum: Bounds: every number must be greater than ``above``, at least ``minimum`` and at most
             ``maximum``.
 
     Returns:
@@ -108,16 +108,16 @@ def numbers(
 
 
 def _real(value: Any) -> NDArray[np.float64] | None:
-    """Numbers as an array of float; None for what is no array of int or float."""
+    """Return numbers as an array of float, or None if the value is not an array of int or float."""
     try:
         array = np.asarray(value)
         return array.astype(float) if array.dtype.kind in "iuf" and not _converted(value) else None
-    except (ValueError, TypeError, OverflowError):  # lists of different lengths, integers beyond any float
+    except (ValueError, TypeError, OverflowError):  # lists of different lengths, integers too large for a float
         return None
 
 
 def _converted(value: Any) -> bool:
-    """Whether there is a boolean or a buffer of bytes in a list, which NumPy turns into numbers."""
+    """Return whether a list contains booleans or byte buffers, which NumPy would convert to numbers."""
     if isinstance(value, list | tuple):
         return any(map(_converted, value))
     return isinstance(value, bool | np.bool_ | bytearray | memoryview)
@@ -126,7 +126,7 @@ def _converted(value: Any) -> bool:
 def number(
     name: str, value: Any, above: float | None = None, minimum: float | None = None, maximum: float | None = None
 ) -> float:
-    """Check a single number as `numbers` does."""
+    """Check a single number like `numbers` does."""
     array = numbers(name, value, above, minimum, maximum)
     if array.ndim:
         raise ValueError(f"{name} must be a number, got {shown(value)}")
@@ -134,20 +134,20 @@ def number(
 
 
 def read_params(name: str, argument: Any, usual: Any, **same: Any) -> Any:
-    """Read parameters of an animal, as a task's constructor takes them.
+    """Read the parameters of an animal from the argument of a task.
 
     Args:
-        name: Of the argument.
-        argument (object of the class of ``usual``, mapping of its fields, or None): An object sets everything, a
-            mapping changes what is ``usual``; lists and arrays in it become tuples.
-        usual (dataclass): What the task has otherwise.
-        **same: Arguments of the task that stand for a field each; None where they are not given.
+        name: Name of the argument.
+        argument (object of the class of ``usual``, mapping of its fields, or None): An object replaces all parameters;
+            a mapping changes fields of ``usual``, with lists and arrays converted to tuples.
+        usual (dataclass): The task's default parameters.
+        **same: Arguments of the task that set one field each; None if not given.
 
     Returns:
         object of the class of ``usual``
 
     Raises:
-        ValueError: For something else, an unknown key, an impossible value, or an argument that says otherwise.
+        ValueError: If a key is unknown, a value is invalid, or an argument contradicts ``argument``.
     """
     kind = type(usual)
     named = {key: value for key, value in same.items() if value is not None}
@@ -174,16 +174,16 @@ def read_params(name: str, argument: Any, usual: Any, **same: Any) -> Any:
 
 
 def _frozen(value: Any) -> Any:
-    """Lists and arrays as tuples, all the way down."""
+    """Convert lists and arrays to tuples, recursively."""
     if isinstance(value, np.ndarray):
         value = value.tolist()
     return tuple(map(_frozen, value)) if isinstance(value, list | tuple) else value
 
 
 def fingerprint(*values: Any) -> str:
-    """Short name of values that is the same for equal ones in any process, and another one for others.
+    """Return a short digest of values, equal for equal values in any process.
 
-    Of dataclasses, mappings, lists, arrays and numbers; fields that are not compared do not count.
+    Values may be dataclasses, mappings, lists, arrays and numbers; fields with ``compare=False`` are ignored.
     """
     digest = hashlib.sha256()
 

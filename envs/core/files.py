@@ -1,4 +1,4 @@
-"""Writes a file so that it is whole at any time."""
+"""Atomic writing of files, and checks before reading."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from typing import Any, BinaryIO
 
 
 def is_own(file: int | Path) -> bool:
-    """Whether nobody but this user and root could have written a file or folder: what is unpickled runs as code.
+    """Return whether only this user and root can have written a file or folder, so that unpickling it is safe.
 
-    It belongs to one of the two, and only its owner may write, or a group of which this user is the one member. Where
-    the system knows no owners, as on Windows, this is always true: there folders of a user are the user's own.
+    It must belong to one of them and be writable by its owner alone, or by a group with this user as its only member.
+    On systems without owners, such as Windows, the result is always True.
     """
     if not hasattr(os, "geteuid"):
         return True
@@ -26,7 +26,7 @@ def is_own(file: int | Path) -> bool:
 
 
 def _is_own_group(number: int) -> bool:
-    import grp  # where there are owners
+    import grp  # Unix only
     import pwd
 
     try:
@@ -37,34 +37,35 @@ def _is_own_group(number: int) -> bool:
 
 
 LARGEST_TEXT = 1 << 26
-"""Bytes of a table of numbers that is read."""
+"""Largest size of a table of numbers, bytes."""
 
 
 def check_file(path: Path, largest: int = LARGEST_TEXT) -> None:
-    """Raise ValueError unless a path is that of a file of at most ``largest`` bytes; OSError where there is none."""
-    if path.exists() and not path.is_file():  # a pipe would be waited for, a device never ends
-        raise ValueError("it is no file")
+    """Raise ValueError unless a path is a regular file of at most ``largest`` bytes; OSError if it is missing."""
+    if path.exists() and not path.is_file():  # reading a pipe or device may never end
+        raise ValueError("it is not a regular file")
     if path.stat().st_size > largest:
         raise ValueError(f"it has {path.stat().st_size} bytes, {largest} are allowed")
 
 
 PARTIAL = f"partial-{{}}-{'[0-9a-f]' * 32}"
-"""Pattern of the names of files that are not whole yet."""
+"""Pattern of the names of incomplete files."""
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """Write a file anew: until all of it is on the disk, whoever reads it finds the old one.
+    """Write a file atomically: readers find the old file until the new one is completely on the disk.
 
     Args:
-        path: The file; what is written beside it, under a name that nobody can foresee, goes if writing fails.
+        path: The file. The data go to a temporary file with an unpredictable name in the same folder, which is removed
+            if writing fails.
 
     Raises:
-        OSError: If it cannot be written; names the file.
+        OSError: If the file cannot be written; the message names it.
     """
     partial = path.with_name(f"partial-{path.name}-{uuid.uuid4().hex}")
     try:
-        with open(partial, "x+b") as file:  # never what is there, nor where a link points; zipfile reads what it wrote
+        with open(partial, "x+b") as file:  # never an existing file or a link; zipfile needs to read
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -76,7 +77,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
 
 def toml_value(value: Any) -> str:
-    """A value as TOML writes it."""
+    """Return a value in TOML syntax."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, Mapping):

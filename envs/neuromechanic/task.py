@@ -162,8 +162,7 @@ class StandTask(NeuromechanicTask):
         power = max(left * row.v[3], 0.0) + max(right * row.v[4], 0.0)
         memory.work += power / self.control_rate
         memory.largest_torque = max(memory.largest_torque, abs(left), abs(right))
-        torso, left_leg, right_leg = row.q[2], row.q[3] + memory.splay, row.q[4] - memory.splay
-        lean = math.sqrt((torso**2 + left_leg**2 + right_leg**2) / 3.0)
+        lean = math.sqrt((row.q[2] ** 2 + (row.q[3] + memory.splay) ** 2 + (row.q[4] - memory.splay) ** 2) / 3.0)
         near = tolerance(lean, 0.0, 0.0, 0.5)
         effort = ((left / self.largest_torque) ** 2 + (right / self.largest_torque) ** 2) / 2.0
         return 1.0 - 0.4 * (1.0 - near) - 0.1 * effort - 0.1 * (self.slipping(row) / len(row.mode))
@@ -174,7 +173,6 @@ class StandTask(NeuromechanicTask):
         return DOWN if lean > self.largest_lean or row.q[1] < self.lowest_hips else 0.0
 
     def info(self, row: Any, memory: Any, info: Any) -> None:
-        stands = row.status == 0.0 and self.ending(row, memory) == 0.0
-        info.survived = 1.0 if stands else 0.0
+        info.survived = 1.0 if row.status == 0.0 and self.ending(row, memory) == 0.0 else 0.0
         info.push = row.pulse[2] * 2.0 * self.pulse_duration / np.pi
         info.slipping = self.slipping(row)

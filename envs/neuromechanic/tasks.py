@@ -129,8 +129,7 @@ class HindlimbHold(NeuromechanicTask):
         super().__init__(**common)
         number("stiffness", stiffness, above=0)
         self.delay = number("delay", delay, minimum=0, maximum=1)
-        self.periods = math.ceil(self.delay * self.control_rate - 1e-6)
-        self.moments = self.periods + 1
+        self.moments = math.ceil(self.delay * self.control_rate - 1e-6) + 1
         model = hindlimb(stiffness, params=params)
         model["wrench"] = {"push": {"body": "ankle_extension"}}
         choice("scheme", scheme, Neuromechanic.solvers["scheme"])
@@ -192,13 +191,9 @@ class HindlimbHold(NeuromechanicTask):
 
     def begin(self, episodes: EpisodeStart, rows: Rows) -> None:
         # The limb is felt as if it had always been as it is now.
-        for name, present in zip(("error", "rate", "force"), self._present(rows), strict=True):
-            episodes.memory[f"past_{name}"] = present[:, None]
-
-    @staticmethod
-    def _present(rows: Rows) -> tuple[Floats, ...]:
-        """Deviations (A, 7) rad of the joints, their rates, and deviation (A, 3) N of the force on the paw."""
-        return rows["q"] - POSTURE, rows["v"], rows["reaction"] - PAW_FORCE
+        episodes.memory["past_error"] = (rows["q"] - POSTURE)[:, None]
+        episodes.memory["past_rate"] = rows["v"][:, None]
+        episodes.memory["past_force"] = (rows["reaction"] - PAW_FORCE)[:, None]
 
     def command(self, row: Any, memory: Any, action: Any, drive: Any) -> None:
         self.press(row, memory)
@@ -207,7 +202,7 @@ class HindlimbHold(NeuromechanicTask):
                 shift = memory.shift[i] + self.meaning(action, i) / self.control_rate
                 memory.shift[i] = min(max(shift, -self.largest_shift), self.largest_shift)
             for m in range(len(drive)):
-                drive[m] = min(max(self.stable_pattern[m] + self.reflex(memory, m) + self.pull(memory, m), 0.0), 1.0)
+                drive[m] = self.excitation(memory, m)
         else:
             super().command(row, memory, action, drive)
 
@@ -221,17 +216,13 @@ class HindlimbHold(NeuromechanicTask):
             memory.pushing[i] = memory.push[second, 1 + i] if pushed else 0.0
             row.wrench[0, i] = memory.pushing[i] + share * memory.load[i]
 
-    def reflex(self, memory: Any, m: int) -> Any:
-        """Excitation that the stretch reflex adds to muscle ``m``."""
-        error, rate = memory.past_error[0], memory.past_rate[0]
-        return stretch_reflex(self.arm[m], error, rate, self.stretch_gain, self.rate_gain)
-
-    def pull(self, memory: Any, m: int) -> Any:
-        """Excitation that the shift of the posture adds to muscle ``m``."""
-        shortening = 0.0
+    def excitation(self, memory: Any, m: int) -> Any:
+        """Excitation of muscle ``m`` by the stretch reflex, which pulls to where actions have moved the posture."""
+        error, rate, shortening = memory.past_error[0], memory.past_rate[0], 0.0
+        reflex = stretch_reflex(self.arm[m], error, rate, self.stretch_gain, self.rate_gain)
         for i in range(len(POSTURE)):
             shortening += memory.shift[i] * self.arm[m, i]
-        return self.stretch_gain * shortening
+        return min(max(self.stable_pattern[m] + reflex + self.stretch_gain * shortening, 0.0), 1.0)
 
     def sense(self, row: Any, memory: Any, observation: Any) -> None:
         for i in range(len(row.q)):

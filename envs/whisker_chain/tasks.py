@@ -310,7 +310,7 @@ class Tap(PegTask):
     def own(self, added, row, memory):
         angle, axial = row.link_angle[0], self.felt(row, memory, 1)
         turns = axial - added < -self.threshold
-        # The least angle at which it has turned back and then felt the peg is known.
+        # What is known is the least angle at which it has turned back and then felt the peg.
         if axial < -self.threshold:
             memory.known = min(memory.known, memory.last)
         memory.last = angle if turns and memory.turned == 0.0 else math.inf
@@ -351,13 +351,14 @@ class Tap(PegTask):
 
 
 class SmoothTask(WhiskerTask):
-    """A task in which a smooth motion is possible, and effort has its price; something moves in three sines."""
+    """A task in which a smooth motion is possible, and effort has its price; peg or goal move in three sines."""
 
     duration = 2.0
     effort_price = 0.3
     """Price of a period in which command and muscle are as far apart as the largest command; chosen."""
     physiology = measures("whisker_chain", "SmoothTask", WhiskerTask.physiology)
     remembers = {"error": "f8", "swing": "3f8", "frequency": "3f8", "lag": "3f8"}
+    """Sum of errors; amplitudes, frequencies (Hz) and first phases (rad) of three sines."""
     precision: tuple[float, float]
     """Error that counts as none, and by how much more the reward falls to a tenth."""
     informs = {"error": "f8"}
@@ -377,7 +378,7 @@ class SmoothTask(WhiskerTask):
         info.error = memory.error / self.periods(row)
 
     def sines(self, memory: Any, time: Any) -> Any:
-        """Where three sines that began at 0 are at a time (s), in the unit of ``swing``."""
+        """Where the sines, whose sum began at 0, are at a time (s), in the unit of ``swing``."""
         place = 0.0
         for k in range(3):
             phase = 2 * math.pi * memory.frequency[k] * time
@@ -443,9 +444,8 @@ class Hold(SmoothTask):
 
     def own(self, added, row, memory):
         error = self.felt(row, memory, 0) - memory.goal
-        return self.towards(
-            limited(self.gain * error, 5.0) + added, row, self.limit
-        )  # to press on makes M more negative
+        rate = limited(self.gain * error, 5.0)  # pressing on makes M more negative
+        return self.towards(rate + added, row, self.limit)
 
     def distance(self, row, memory):
         return abs(self.wrench(row, 0) - memory.goal)

@@ -1,12 +1,12 @@
-"""Neurons of a circuit that is data, as kernels: running sums along the cord, with weights in lanes.
+"""Kernels for the neurons of a circuit, with running sums along the cord and animals in lanes.
 
-A circuit has populations of cells, one a side and segment, and projections between them that reach so many segments
-to either side, so that a sum over the sources is the difference of two running sums. All that happens within a step
-loops over segments and lanes as one; what a cell's dynamics is, is asked outside of these loops.
+A circuit has populations of cells, one per side and segment, and projections between them. A projection extends over a
+range of segments, so the sum over its sources is the difference of two running sums. Loops within a step run over
+segments and lanes together, with branches on a cell's dynamics outside.
 
-Kernels take ``xs`` and ``ks``, the (1,) records of state and scratch space in lanes, which hold the fields of
-``circuit_fields`` and ``circuit_work`` beside those of an animal, and ``circuit``, one record of constants
-(``circuit_dtype``). Side 0 is left, 1 right; a cell on the midline has side 0.
+Kernels take ``xs`` and ``ks``, (1,) records in lanes of state and scratch space, with the fields of ``circuit_fields``
+and ``circuit_work`` in addition to those of an animal, and ``circuit``, one record of constants (``circuit_dtype``).
+Side 0 is left, 1 right; a cell on the midline has side 0.
 """
 
 from __future__ import annotations
@@ -21,35 +21,35 @@ EKEBERG, PHASE, MATSUOKA, LEAKY, BISTABLE, SENSE = range(6)
 """Dynamics of cells."""
 
 STATES = (3, 1, 2, 1, 1, 0)
-"""Numbers of the state of a cell, by dynamics."""
+"""Number of state variables of a cell, by dynamics."""
 
 EXCITATORY, INHIBITORY, RATE = 0, 1, 2
-"""What a cell receives; of phase oscillators factors of cosine and sine, and what adds to the frequency."""
+"""Inputs of a cell; for phase oscillators, the factors of cosine and sine, and the addition to the frequency."""
 
 TANH, POSITIVE, LINEAR = 0, 1, 2
-"""Outputs of leaky cells."""
+"""Output functions of leaky cells."""
 
 
 def circuit_fields(
     sides: int, neurons: int, cells: int, segments: int, states: int, projections: int, at: bool
 ) -> list[tuple]:
-    """Fields that a circuit adds to the record of an animal: ``neurons`` of its ``cells`` have a state, senses none."""
+    """Return the fields that a circuit adds to the record of an animal; ``neurons`` of the ``cells`` have a state."""
     every = (projections, sides, segments) if at else (1, 1, 1)
     return fields(
         ("neuron", (states, sides, neurons, segments), "1", "state, by variable, side, population and segment"),
-        ("noise_count", (), "1", "steps of the neurons until now, for each of which there is a set of random numbers"),
-        ("tonic asymmetry head_extra", (), "1", "the brainstem's level, what is added right, and to the head"),
-        ("synapse", projections, "1", "factor on every projection"),
-        ("synapse_at", every, "1", "the same by side and segment of the target, if that may be set"),
-        ("gain", (sides, cells, segments), "1", "output left, from 0 (ablated) to 1"),
-        ("segment_gain", (sides, segments), "1", "the same of all neurons of a segment"),
-        ("cell_gain", (sides, cells), "1", "the same of a population"),
-        ("cell_segments", 2, "1", "from the first to before the second it holds, but for senses"),
-        ("bath", segments, "1", "tonic drive beside the brainstem's"),
-        ("cut", (sides, max(segments - 1, 1)), "1", "1 where no axon of that side passes behind a segment"),
-        ("transection", (), "1", "segments in front of a cut of both sides, 0 where there is none"),
-        ("noise", neurons, "1", "standard deviation that it gives a population's state"),
-        ("noise_seed", (), "1", "of its random numbers"),
+        ("noise_count", (), "1", "steps of the neurons, each with its set of random numbers"),
+        ("tonic asymmetry head_extra", (), "1", "level of the brainstem, addition on the right, and to the head"),
+        ("synapse", projections, "1", "factor on each projection"),
+        ("synapse_at", every, "1", "factor by side and segment of the target, if enabled"),
+        ("gain", (sides, cells, segments), "1", "factor on the output, from 0 (ablated) to 1"),
+        ("segment_gain", (sides, segments), "1", "factor for all neurons of a segment"),
+        ("cell_gain", (sides, cells), "1", "factor for a population"),
+        ("cell_segments", 2, "1", "range of segments with cell_gain, without the end; not for senses"),
+        ("bath", segments, "1", "tonic drive, added to the brainstem's"),
+        ("cut", (sides, max(segments - 1, 1)), "1", "1 if the axons of this side are cut behind a segment"),
+        ("transection", (), "1", "segments in front of a cut of both sides; 0: no cut"),
+        ("noise", neurons, "1", "standard deviation of the noise in a population's state"),
+        ("noise_seed", (), "1", "seed of the noise"),
     )
 
 
@@ -66,26 +66,26 @@ def circuit_work(
     tracts: int,
     pad: int,
 ) -> list[tuple]:
-    """Scratch fields of a circuit; ``states`` is 0 where no Runge-Kutta steps are taken."""
+    """Return the scratch fields of a circuit; ``states`` is 0 if there are no Runge-Kutta steps."""
     reference = (max(states, 1), sides, neurons if states else 1, segments if states else 1)
     return fields(
-        ("weight", (links, sides, segments), "1", "of every projection, by side and segment of its target"),
+        ("weight", (links, sides, segments), "1", "of each projection, by side and segment of its target"),
         ("share", (windows, sides, segments), "1", "one over the number of sources"),
-        ("intact", (sides, cells, segments), "1", "gain left by all lesions"),
-        ("open", (sides, segments), "1", "1 where axons of the brainstem arrive"),
+        ("intact", (sides, cells, segments), "1", "factor on outputs after all lesions"),
+        ("open", (sides, segments), "1", "1 if axons of the brainstem arrive"),
         ("keep", (sides, segments), "1", "0 in the first segment behind a cut"),
-        ("first last", (sides, segments), "1", "segments between cuts that this one is among"),
+        ("first last", (sides, segments), "1", "range of segments between the cuts around this one"),
         ("cut_at", (sides, segments), "1", "first segments behind the cuts"),
-        ("cuts", sides, "1", "their number"),
-        ("level", (sides, neurons, segments), "1", "drive that reaches a cell"),
-        ("output", (sides, channels, segments), "1", "of all cells; of phases its sine and cosine, too"),
+        ("cuts", sides, "1", "number of cuts"),
+        ("level", (sides, neurons, segments), "1", "drive of a cell"),
+        ("output", (sides, channels, segments), "1", "output of all cells; for phases also sine and cosine"),
         ("total", (sides, tracts, segments + 2 * pad + 1), "1", "running sums, by side of the axon"),
         ("received", (3, segments), "1", "EXCITATORY, INHIBITORY and RATE of one population and side"),
         ("part", segments, "1", "sums of one projection"),
-        ("sensed", (sides, joints), "1", "what the animal senses at every joint"),
-        ("muscle", (sides, joints), "1", "what drives the muscles of every joint"),
+        ("sensed", (sides, joints), "1", "signal at each joint"),
+        ("muscle", (sides, joints), "1", "drive of the muscles at each joint"),
         ("change", (3, segments), "1/s", "derivatives of the state of one population and side"),
-        ("start slope", reference, "1, 1/s", "where a Runge-Kutta step begins; weighted mean of the derivatives"),
+        ("start slope", reference, "1, 1/s", "start of a Runge-Kutta step; weighted mean of the derivatives"),
     )
 
 
@@ -100,32 +100,32 @@ def circuit_dtype(
     tracts: int,
     senses: int,
 ) -> np.dtype:
-    """Record of a circuit's constants."""
+    """Return the record type of a circuit's constants."""
     return record(
-        ("kind sided states wave shape sense", cells, "1", "of populations; places of sine and of a sense", "i8"),
-        ("begin end", cells, "1", "segments that have it", "i8"),
+        ("kind sided states wave shape sense", cells, "1", "of populations; indices of sine and sense", "i8"),
+        ("begin end", cells, "1", "segments that have the cell", "i8"),
         ("threshold gain adaptation", cells, "1", ""),
         ("rate adaptation_rate", cells, "1/s", ""),
         ("brainstem", (neurons, sides, segments), "1", "strength"),
         ("projection source target port window tract", links, "1", "tract -1: from the same segment alone", "i8"),
         ("source_side", (links, sides), "1", "by side of the target", "i8"),
         ("strength", (links, sides, segments), "1", ""),
-        ("rostral caudal normalise from_begin from_end", windows, "1", "extents; segments that have sources", "i8"),
+        ("rostral caudal normalise from_begin from_end", windows, "1", "extents; segments with sources", "i8"),
         ("share", (windows, segments), "1", "one over the number of sources, of an intact cord"),
         ("tract_source", tracts, "1", "channel", "i8"),
         ("tract_side", (tracts, sides), "1", "side of its cells, by side of the axon", "i8"),
-        ("felt", (senses, segments, joints), "1", "weight of joints in a sense"),
-        ("felt_first felt_last", (senses, segments), "1", "it is 0 but from the first to before the last", "i8"),
+        ("felt", (senses, segments, joints), "1", "weights of joints in a sense"),
+        ("felt_first felt_last", (senses, segments), "1", "range of joints with weights, without the end", "i8"),
         ("muscle_first muscle_last", joints, "1", "segments that drive the muscles of a joint", "i8"),
         ("muscles head steps", (), "1", "population that drives muscles; segments of the head; substeps", "i8"),
-        ("tile", (), "1", "segments after which all weights of a projection begin again", "i8"),
-        ("clamp", (), "1", "1 where the end segments stand in for missing ones"),
+        ("tile", (), "1", "period of the stored weights, segments", "i8"),
+        ("clamp", (), "1", "1 if the end segments replace missing ones"),
     )
 
 
 @kernel
 def tanh(z):
-    """Hyperbolic tangent, odd to the bit; absolute error 2e-16."""
+    """Return the hyperbolic tangent, exactly odd; absolute error 2e-16."""
     e = exp(-2.0 * abs(z))
     t = (1.0 - e) / (1.0 + e)
     return -t if z < 0.0 else t
@@ -133,16 +133,16 @@ def tanh(z):
 
 @kernel
 def activity(excitation, inhibition, fatigue, threshold, gain):
-    """Output of a neuron, Ekeberg (1993), Eq. 2; ``fatigue`` is mu theta."""
+    """Return the output of a neuron, Ekeberg (1993), Eq. 2; ``fatigue`` is mu theta."""
     u = 1.0 - exp((threshold - excitation) * gain) - inhibition - fatigue
     return u if u > 0.0 else 0.0
 
 
 @kernel
 def _find_cuts(xs, ks):
-    """Write where the axons of each side are cut: ``open``, ``cuts``, and if there are any all that follows from them.
+    """Find the cuts of axons on each side: set ``open`` and ``cuts``.
 
-    That is ``keep``, ``first``, ``last`` and ``cut_at``.
+    If there is a cut, also set ``keep``, ``first``, ``last`` and ``cut_at``.
     """
     x, k = xs[0], ks[0]
     sides, segments, lanes = x.segment_gain.shape
@@ -179,7 +179,7 @@ def _find_cuts(xs, ks):
 
 @kernel
 def is_cut(ks):
-    """Whether an axon of any lane is cut."""
+    """Return whether an axon is cut in any lane."""
     k = ks[0]
     found = False
     for side in range(k.cuts.shape[0]):
@@ -190,7 +190,7 @@ def is_cut(ks):
 
 @kernel
 def _share_out(xs, ks, circuit):
-    """Write the ``share``: one over the sources that exist, of those between the same cuts."""
+    """Set ``share``: one over the number of existing sources between the same cuts."""
     x, k, p = xs[0], ks[0], circuit[0]
     sides, segments, lanes = x.segment_gain.shape
     for w in range(len(p.rostral)):
@@ -210,7 +210,7 @@ def _share_out(xs, ks, circuit):
 
 @kernel
 def prepare_circuit(xs, ks, circuit):
-    """Spread over segments and lanes what follows from parameters alone: weights, shares, lesions and cuts."""
+    """Compute weights, shares, lesions and cuts from the parameters, by segment and lane."""
     x, k, p = xs[0], ks[0], circuit[0]
     sides, segments, lanes = x.segment_gain.shape
     _find_cuts(xs, ks)
@@ -232,7 +232,7 @@ def prepare_circuit(xs, ks, circuit):
 
 @kernel
 def find_intact(xs, ks, circuit):
-    """Write ``intact``: the share of its output that all lesions leave to every cell."""
+    """Set ``intact``: the factor that all lesions together put on the output of each cell."""
     x, k, p = xs[0], ks[0], circuit[0]
     sides, segments, lanes = x.segment_gain.shape
     first, last = x.cell_segments[0], x.cell_segments[1]
@@ -252,9 +252,10 @@ def find_intact(xs, ks, circuit):
 
 @kernel
 def prepare_drive(xs, ks, circuit):
-    """Write the ``level`` that reaches every cell: the brainstem's, in front of a cut, and the bath's.
+    """Set ``level``, the tonic drive of each cell: the brainstem's, in front of a cut, plus the bath's.
 
-    It only excites: where the asymmetry exceeds the tonic level, the drive is zero. On the midline there is none.
+    The drive is limited to 0 from below, if the asymmetry exceeds the tonic level. Cells on the midline have no
+    asymmetry.
     """
     x, k, p = xs[0], ks[0], circuit[0]
     sides, segments, lanes = x.segment_gain.shape
@@ -279,13 +280,13 @@ def prepare_drive(xs, ks, circuit):
 
 @kernel
 def feel(ks, circuit, side, cell):
-    """Write the ``output`` of a sense: a weighted mean of what the animal senses at its joints."""
+    """Set the ``output`` of a sense: a weighted mean of the signal at the joints."""
     k, p = ks[0], circuit[0]
     segments, lanes = k.output.shape[2:]
     n, u = p.sense[cell], k.output[side, cell]
     for q in range(segments):
         first, last = p.felt_first[n, q], p.felt_last[n, q]
-        if last == first + 1:  # as most often
+        if last == first + 1:  # the most frequent case
             weight = p.felt[n, q, first]
             for e in range(lanes):
                 u[q, e] = k.intact[side, cell, q, e] * (weight * k.sensed[side, first, e])
@@ -301,7 +302,7 @@ def feel(ks, circuit, side, cell):
 
 @kernel
 def fire_cells(xs, ks, circuit, side, cell):
-    """Write the ``output`` of the cells of a population on one side, and of phases their sine and cosine.
+    """Set the ``output`` of a population on one side, and for phases their sine and cosine.
 
     Ekeberg (1993), Eq. 2; Cohen, Holmes & Rand (1982), max(0, A cos theta); Matsuoka (1985), max(0, x); leaky cells
     tanh(g (x - theta)), its positive part, or g (x - theta); bistable cells V.
@@ -343,7 +344,7 @@ def fire_cells(xs, ks, circuit, side, cell):
 def read_outputs(rows, numbers, xs, ks, circuit, outputs):
     """Write the ``outputs`` (B, sides, neurons, S) of the cells of ``rows`` (B, K) that have a state.
 
-    ``xs`` and ``ks`` are records of one lane, ``numbers`` is the memory of ``xs``; all are lost.
+    ``xs`` and ``ks`` are records of one lane, ``numbers`` is the memory of ``xs``; all are overwritten.
     """
     p = circuit[0]
     for b in range(len(rows)):
@@ -359,10 +360,10 @@ def read_outputs(rows, numbers, xs, ks, circuit, outputs):
 
 @kernel
 def add_up_tract(ks, circuit, side, t, cut):
-    """Write into ``total`` the running sum along a tract whose axons run on one side, from 0 on.
+    """Write into ``total`` the running sum, starting with 0, along a tract with axons on one side.
 
-    It is continued beyond both ends by the output of the end segment, if ``clamp`` is 1. Where ``cut`` says that any
-    lane has cuts it begins anew behind them: nothing comes through, not even by rounding.
+    With ``clamp`` 1, the output of the end segment continues the sum beyond both ends. If ``cut`` is True, the sum
+    restarts at 0 behind each cut, so that no rounding error passes it.
     """
     k, p = ks[0], circuit[0]
     segments, lanes = k.output.shape[2:]
@@ -386,7 +387,7 @@ def add_up_tract(ks, circuit, side, t, cut):
 
 @kernel
 def fire_circuit(xs, ks, circuit, cut):
-    """Write the ``output`` of all cells and the running sums; after `prepare_circuit`."""
+    """Set the ``output`` of all cells and the running sums; after `prepare_circuit`."""
     p = circuit[0]
     for cell in range(len(p.kind)):
         for side in range(p.sided[cell]):
@@ -401,7 +402,7 @@ def fire_circuit(xs, ks, circuit, cut):
 
 @kernel
 def drive_joints(ks, circuit):
-    """Write the ``muscle`` of every joint: the mean output of the segments that drive it."""
+    """Set the ``muscle`` of each joint: the mean output of the segments that drive it."""
     k, p = ks[0], circuit[0]
     lanes = k.muscle.shape[2]
     for side in range(p.sided[p.muscles]):
@@ -417,7 +418,7 @@ def drive_joints(ks, circuit):
 
 @kernel
 def _sum_near_cuts(ks, circuit, side, i):
-    """Sum anew the ``part`` of projection ``i`` where its window would reach a cut, at which sums begin anew."""
+    """Recompute the ``part`` of projection ``i`` in segments whose window reaches a cut, where running sums restart."""
     k, p = ks[0], circuit[0]
     segments, lanes = k.part.shape
     pad = (k.total.shape[2] - 1 - segments) // 2
@@ -439,9 +440,9 @@ def _sum_near_cuts(ks, circuit, side, i):
 
 @kernel
 def _add_weighted(received, weight, share, upto, before):
-    """Add ``weight`` times ``share`` of a difference, the weights being repeated along the cord.
+    """Add ``weight`` times ``share`` of the difference of two running sums, repeating the weights along the cord.
 
-    Weights that are the same in all segments are read for some of them, which stay in the fastest memory.
+    Equal weights are stored for some segments only, so that they stay in the fastest cache.
     """
     n = len(weight)
     for k in range((len(received) + n - 1) // n):
@@ -453,7 +454,7 @@ def _add_weighted(received, weight, share, upto, before):
 
 @kernel
 def _add_plain(received, weight, share, part):
-    """Add ``weight`` times ``share`` of what stands alone, as `_add_weighted`."""
+    """Add ``weight`` times ``share`` times ``part``, like `_add_weighted`."""
     n = len(weight)
     for k in range((len(received) + n - 1) // n):
         target, factor, given = received[k * n : (k + 1) * n], share[k * n : (k + 1) * n], part[k * n : (k + 1) * n]
@@ -463,10 +464,10 @@ def _add_plain(received, weight, share, part):
 
 @kernel
 def receive_circuit(ks, circuit, side, cell, cut):
-    """Sum what reaches the cells of a population on one side into ``received``; after `fire_circuit`.
+    """Sum the inputs of a population on one side into ``received``; after `fire_circuit`.
 
-    A projection from p reaches q where q - caudal <= p <= q + rostral, so a sum over the sources is the difference of
-    two running sums.
+    A projection from p reaches q if q - caudal <= p <= q + rostral, so a sum over the sources is the difference of two
+    running sums.
     """
     k, p = ks[0], circuit[0]
     segments, lanes = k.part.shape
@@ -505,7 +506,7 @@ def receive_circuit(ks, circuit, side, cell, cut):
 
 @kernel
 def _euler_step(xs, ks, circuit, dt, cut):
-    """Take one Euler step of neurons that are all of Ekeberg (1993), Eq. 1 and section 3.6."""
+    """Take one Euler step of a circuit of Ekeberg's neurons; Ekeberg (1993), Eq. 1 and section 3.6."""
     x, k, p = xs[0], ks[0], circuit[0]
     segments, lanes = k.part.shape
     span = segments * lanes
@@ -527,10 +528,10 @@ def _euler_step(xs, ks, circuit, dt, cut):
 
 @kernel
 def _derive(xs, ks, circuit, side, cell):
-    """Write the ``change`` of the state of a population on one side; after `receive_circuit`.
+    """Set ``change``, the derivative of the state of a population on one side; after `receive_circuit`.
 
-    Ekeberg (1993), Eq. 1; Cohen, Holmes & Rand (1982), Eq. 1 as a rotation by sums of sines and cosines; Matsuoka
-    (1985), Eq. 1; leaky cells tau x' = -x + E - I; bistable cells tau V' = -V + tanh(beta V + E - I).
+    Ekeberg (1993), Eq. 1; Cohen, Holmes & Rand (1982), Eq. 1, written as a rotation by sums of sines and cosines;
+    Matsuoka (1985), Eq. 1; leaky cells tau x' = -x + E - I; bistable cells tau V' = -V + tanh(beta V + E - I).
     """
     x, k, p = xs[0], ks[0], circuit[0]
     segments, lanes = k.part.shape
@@ -568,7 +569,7 @@ def _derive(xs, ks, circuit, side, cell):
 
 @kernel
 def stage_circuit(xs, ks, circuit, stage, dt, cut):
-    """Take one of the four stages of a fourth-order step of all neurons; after `fire_circuit`."""
+    """Take one of the four stages of a Runge-Kutta step of all neurons; after `fire_circuit`."""
     x, k, p = xs[0], ks[0], circuit[0]
     segments, lanes = k.part.shape
     span = segments * lanes
@@ -595,7 +596,7 @@ def stage_circuit(xs, ks, circuit, stage, dt, cut):
 
 @kernel
 def _runge_kutta_step(xs, ks, circuit, dt, cut):
-    """Take one fourth-order step of all neurons, with what is sensed held; the outputs are those at its start."""
+    """Take one fourth-order step of all neurons with constant senses; needs the outputs at its start."""
     for stage in range(4):
         if stage > 0:
             fire_circuit(xs, ks, circuit, cut)
@@ -604,9 +605,9 @@ def _runge_kutta_step(xs, ks, circuit, dt, cut):
 
 @kernel
 def add_noise(xs, circuit, dt, euler):
-    """Add the noise of a step of ``dt`` to the first variable of every neuron; Euler steps forget less than others.
+    """Add the noise of a step ``dt`` to the first variable of each neuron; Euler steps have their own decay factor.
 
-    A cell that has a delay and nothing else to follow then has the standard deviation ``noise``, whatever ``dt`` is.
+    For a cell with a delay and no input, the stationary standard deviation is ``noise``, for any ``dt``.
     """
     x, p = xs[0], circuit[0]
     sides, neurons, segments, lanes = x.neuron.shape[1:]
@@ -631,10 +632,10 @@ def add_noise(xs, circuit, dt, euler):
 
 @kernel
 def step_circuit(xs, ks, circuit, dt, cut):
-    """Move the neurons by ``dt``; after `fire_circuit`.
+    """Advance the neurons by ``dt``; after `fire_circuit`.
 
-    A circuit of Ekeberg's neurons alone takes one Euler step, as the paper does; any other fourth-order Runge-Kutta
-    steps, as many as ``steps`` says.
+    A circuit of Ekeberg's neurons takes one Euler step, as in the paper; other circuits take ``steps`` fourth-order
+    Runge-Kutta steps.
     """
     p = circuit[0]
     if p.steps == 0:

@@ -430,6 +430,7 @@ def columns(infos: NDArray[Any]) -> dict[str, NDArray[Any]]:
     return {name: infos[name] for name in infos.dtype.names or ()}
 
 
+@np.errstate(over="ignore")  # whole numbers overflow where noise is drawn
 def try_hooks(task: Any, rows: NDArray[Any], memory: NDArray[Any]) -> None:
     """Run each hook of a task once as plain Python, so that mistakes are told in Python's words.
 

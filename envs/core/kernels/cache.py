@@ -1,13 +1,13 @@
-"""Machine code of kernels on disk: where it lies, and what it is found by.
+"""Cache of compiled kernels on disk.
 
-A kernel is found by its module and name, the types of its arguments, the CPU, and a digest of its code and of all that
-the code reaches: the functions it calls and the constants it reads, from whatever files they come. So an edit compiles
-the kernels that it changes and no others, and all copies of a version share their kernels, wherever they are installed.
-numba's own cache goes by the path and the time of the one file that holds the function: it would go on running old
-machine code when a helper in another file was edited, and would compile anew for each copy.
+The key of a kernel consists of its module and name, the types of its arguments, the CPU, and a digest of its code, of
+the functions it calls and of the constants it reads, from all files. An edit recompiles only the kernels it changes,
+and installed copies of a version share their kernels. numba's own cache uses the path and the time of the one file with
+the function: it would run outdated machine code after an edit of a helper in another file, and would recompile for each
+copy.
 
-Whatever happens to the folder, programs run: what cannot be read is compiled, what cannot be saved is compiled by
-every process.
+Problems with the folder never stop a program: kernels that cannot be read are compiled, and kernels that cannot be
+saved are compiled in each process.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from ..files import is_own
 CHECKSUM = hashlib.sha256().digest_size
 
 LIBRARIES = frozenset({"llvmlite", "numba", "numpy", "re"})
-"""Packages whose functions are distinguished by their names alone."""
+"""Packages whose functions are identified by name alone."""
 
 
 def find_folder() -> Path:
-    """Folder for kernels that this version of numba compiles; it need not exist, nor be one that can be written."""
+    """Return the folder for kernels of this version of numba; it may be missing or read-only."""
     own = os.path.join(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "gymnosoma")
     root = os.path.expanduser(os.environ.get("NUMBA_CACHE_DIR") or own)
-    if root.startswith("~"):  # no home is known, and code is not loaded from the working folder
+    if root.startswith("~"):  # unknown home; never load code from the working folder
         root = os.devnull
     checked = " checked" if getattr(numba.config, "BOUNDSCHECK", None) else ""
     digest = hashlib.sha256(f"{numba.__version__} {sys.implementation.cache_tag}{checked}".encode())
@@ -58,13 +58,13 @@ FOREIGN = "are not used, for other users can write there: chmod go-w, or chown"
 
 
 def compiled() -> set[Path]:
-    """Files of the kernels that are compiled already."""
+    """Return the files of compiled kernels."""
     return set(FOLDER.glob("*.nbc"))
 
 
 def code_digest(function: Callable[..., Any]) -> str:
-    """Compute the digest of a function's code and of all that it reaches; it is the same in every process."""
-    functions: list[Any] = [function]  # those that it calls are appended
+    """Return the digest of a function's code and all code and constants it uses, equal in every process."""
+    functions: list[Any] = [function]  # functions that it calls are appended
     digest = hashlib.sha256()
     for each in functions:
         cells = zip(each.__code__.co_freevars, each.__closure__ or (), strict=True)
@@ -78,7 +78,7 @@ def code_digest(function: Callable[..., Any]) -> str:
 
 
 def _describe(value: Any, user: Any, functions: list[Any]) -> str:
-    """Describe what the function ``user`` reaches; a function by its place in the list, to which it is appended."""
+    """Describe a value that the function ``user`` uses; functions are appended to the list and named by index."""
     if isinstance(value, ModuleType):
         inside = {} if value.__name__.partition(".")[0] in LIBRARIES else vars(value)
         return f"{value.__name__} {_describe_names(inside, user, functions)}"
@@ -90,17 +90,17 @@ def _describe(value: Any, user: Any, functions: list[Any]) -> str:
     if isinstance(value, (tuple, list, frozenset)):
         each = [_describe(each, user, functions) for each in value]
         return f"{type(value)} {sorted(each) if isinstance(value, frozenset) else each}"
-    value = inspect.unwrap(value)  # of a kernel or an intrinsic, its function
+    value = inspect.unwrap(value)  # the function of a kernel or an intrinsic
     if isinstance(value, FunctionType) and str(value.__module__).partition(".")[0] not in LIBRARIES:
         if value not in functions:
             functions.append(value)
         return f"function {functions.index(value)}"
-    members = [getattr(value, name, None) for name in ("__members__", "_fields")]  # of an enumeration, a named tuple
+    members = [getattr(value, name, None) for name in ("__members__", "_fields")]  # of enumerations and named tuples
     return re.sub(" at 0x[0-9A-Fa-f]+", "", f"{value!r} {members}")
 
 
 def _describe_names(values: Mapping[str, Any], user: Any, functions: list[Any]) -> list[str]:
-    """Describe those names that the function ``user`` uses."""
+    """Describe the values of the names that the function ``user`` uses."""
 
     def names(code: CodeType) -> set[str]:
         return {*code.co_names, *code.co_freevars}.union(*map(names, filter(inspect.iscode, code.co_consts)))
@@ -111,15 +111,15 @@ def _describe_names(values: Mapping[str, Any], user: Any, functions: list[Any]) 
 
 
 def file_of(function: Callable[..., Any], *key: Any) -> Path:
-    """File of a kernel with a further key."""
+    """Return the file of a kernel with a further key."""
     name = f"{function.__module__} {function.__qualname__} {code_digest(function)} {key}"
     return FOLDER / f"{function.__name__.strip('<>')}-{hashlib.sha256(name.encode()).hexdigest()[:24]}.nbc"
 
 
 def load(path: Path) -> bytes | None:
-    """Read what was saved, None where there is nothing of our own; raises ValueError where it is damaged.
+    """Read a saved kernel; None if it is missing or not safe, ValueError if it is damaged.
 
-    Machine code is unpickled, and then run: nothing is read that another user may have written.
+    Files contain pickles and machine code, so files that other users can write are not read.
     """
     try:
         with path.open("rb") as file:
@@ -135,7 +135,7 @@ def load(path: Path) -> bytes | None:
 
 
 def save(path: Path, content: bytes) -> None:
-    """Save a kernel, or warn that it cannot be done."""
+    """Save a kernel, or warn if this fails."""
     temporary = path.with_suffix(f".{uuid.uuid4().hex}.tmp")
     try:
         FOLDER.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -154,6 +154,6 @@ def save(path: Path, content: bytes) -> None:
 
 @functools.cache
 def warn(problem: str) -> None:
-    """Warn of a problem with the folder, once in a process."""
+    """Warn of a problem with the folder, once per process."""
     text = f"compiled kernels in {FOLDER} {problem}; NUMBA_CACHE_DIR names another folder"
     warnings.warn(text, RuntimeWarning, stacklevel=3)

@@ -1,10 +1,10 @@
-"""How numba compiles kernels: in less than half the time that it takes by itself, and once for all processes.
+"""Faster compilation of kernels by numba, with a cache that all processes share.
 
-By itself numba optimises every kernel, makes machine code of it and wraps it for Python, then links it into all that
-call it and does so again. Here a kernel that another one calls is only translated (:class:`PartCompiler`), and
-optimised where it ends up, once. Results are the same to the bit: no optimisation that is allowed changes them.
+numba optimises each kernel, makes machine code and a Python wrapper for it, links it into all kernels that call it, and
+optimises those again. Here a kernel that another one calls is only translated (:class:`PartCompiler`) and is optimised
+once, in its caller. Results are identical to the bit, because no permitted optimisation changes them.
 
-All private names of numba that the package uses are in this file, which is why its version is pinned.
+This file has all uses of numba's private names, which is why the version of numba is pinned.
 """
 
 from __future__ import annotations
@@ -37,11 +37,10 @@ _LOG = logging.getLogger("gymnosoma")
 
 
 def _record_symbol(record: Any) -> tuple[str, tuple[int]]:
-    """Name of a record type in machine code, made of its layout.
+    """Return the name of a record type in machine code, made from its layout.
 
-    numba's own name is a number counted up within a process. Two layouts compiled in two processes may
-    get the same one, and a third process, which loads both from the cache, calls the one's kernels on
-    the other's data.
+    numba's own name is a counter within a process. Two layouts compiled in two processes may get the same number, and a
+    third process that loads both from the cache would then call the kernels of one with data of the other.
     """
     digest = hashlib.sha256(str(record).encode()).digest()
     return type(record).__name__, (int.from_bytes(digest[:7]),)
@@ -51,10 +50,10 @@ setattr(types.Record, "mangling_args", property(_record_symbol))  # noqa: B010 (
 
 
 class _Cache(NullCache):
-    """Machine code of a kernel on disk: a file for each signature, with a checksum.
+    """Cache of a kernel on disk: a file with a checksum for each signature.
 
-    numba's own cache raises where a file is damaged or cannot be written, crashes where a bit of machine code has
-    changed, and has an index of its files, which processes that save at the same time mix up.
+    numba's own cache raises if a file is damaged or cannot be written, crashes if a bit of the machine code has
+    changed, and has an index of its files that concurrent processes corrupt.
     """
 
     def __init__(self, function: Callable[..., Any], label: str | None = None) -> None:
@@ -62,27 +61,27 @@ class _Cache(NullCache):
         self._label = label
 
     def file(self, sig: Any, codegen: Any) -> Path:
-        """File of a signature."""
+        """Return the file of a signature."""
         return kernel_cache.file_of(self._function, sig, codegen.magic_tuple())
 
     def load_overload(self, sig: Any, target_context: Any) -> CompileResult | None:
-        """Machine code for a signature, None where it has to be compiled, which is reported if it takes long."""
-        rtsys.initialize(target_context)  # all that machine code needs; to compile more takes the rest of numba
+        """Load machine code for a signature; None if it must be compiled, with a log message if there is a label."""
+        rtsys.initialize(target_context)  # enough for running; compiling initialises the rest of numba
         path = self.file(sig, target_context.codegen())
         try:
             content = kernel_cache.load(path)
             if content is not None:
                 return CompileResult._rebuild(target_context, *pickle.loads(content))
-        except Exception:  # whatever it is, the kernel can be compiled
+        except Exception:  # for any error, the kernel can be recompiled
             kernel_cache.warn("are damaged: they are compiled and saved again")
         if self._label is not None:
             _LOG.warning("gymnosoma: compiling %s, once on this machine", self._label)
         return None
 
     def save_overload(self, sig: Any, cres: Any) -> None:
-        """Save machine code, where that is possible."""
-        if not cres.library.has_dynamic_globals:  # addresses that hold in this process only
-            # The annotated source is as large as the machine code, and names the folder of this installation.
+        """Save machine code, if possible."""
+        if not cres.library.has_dynamic_globals:  # addresses that are valid in this process only
+            # The annotated source is as large as the machine code and includes the path of this installation.
             content = serialize.dumps(cres._replace(type_annotation="")._reduce())
             kernel_cache.save(self.file(sig, cres.codegen), content)
 
@@ -90,11 +89,11 @@ class _Cache(NullCache):
 def compile_kernel(
     function: Callable[..., Any], parallel: bool = False, label: str | None = None, inline: bool = False
 ) -> Any:
-    """Compile a function to machine code, kept on disk; other kernels call a part of it, which may become `inline`."""
-    # Kernels allocate nothing, so that no references are counted (`_nrt`), and are called by no C.
+    """Compile a function to machine code kept on disk; other kernels call a translated part, which may be `inline`."""
+    # Kernels do not allocate memory, so references are not counted (`_nrt`), and C does not call them.
     options: dict[str, Any] = {"error_model": "numpy", "parallel": parallel, "_nrt": False, "no_cfunc_wrapper": True}
     dispatcher: Any = numba.njit(pipeline_class=KernelCompiler, **options)(function)
-    if os.path.isfile(function.__code__.co_filename):  # not typed in
+    if os.path.isfile(function.__code__.co_filename):  # not entered interactively
         dispatcher._cache = _Cache(function, label)
 
     @functools.cache
@@ -112,23 +111,23 @@ def compile_kernel(
 
 
 class _Part(JITCodeLibrary):
-    """Code of a kernel as others call it: linked into theirs as it is, never run by itself."""
+    """Code of a kernel that is linked into its callers and never run separately."""
 
     @property
     def codegen(self) -> Any:
-        """What `set_env` is called of."""
+        """Object with the method `set_env`."""
         return self
 
     def set_env(self, name: str, env: Any) -> None:
-        """Leave the environment unset: it is for Python objects, of which kernels have none."""
+        """Ignore the environment, which is for Python objects; kernels have none."""
 
     def get_pointer_to_function(self, name: str) -> int:
-        """None: there is no machine code."""
+        """Return 0, since there is no machine code."""
         self._ensure_finalized()
         return 0
 
     def _optimize_functions(self, ll_module: Any) -> None:
-        # Loops stay rolled: what is called in one has to become part of it before it is made of vectors.
+        # Loops stay rolled, because calls within a loop must be inlined before it is vectorised.
         ll_module.data_layout = self._codegen._data_layout
         for function in ll_module.functions:
             if not function.is_declaration:
@@ -144,17 +143,17 @@ class _Part(JITCodeLibrary):
 
 
 def _builder(library: Any, unroll: bool, loops: bool, others: bool) -> Any:
-    """Passes of LLVM: whether they unroll loops, and make vectors of loops and of other code."""
+    """Return a builder of LLVM passes, with options to unroll loops and to vectorise loops and other code."""
     options = llvm.create_pipeline_tuning_options(speed_level=3)
     options.loop_unrolling, options.loop_vectorization, options.slp_vectorization = unroll, loops, others
     return llvm.create_pass_builder(library._codegen._tm, options)
 
 
 def _optimize(library: Any) -> None:
-    """Optimise all code of a kernel twice, as numba does, but with loops rolled until they are made of vectors.
+    """Optimise all code of a kernel twice, like numba, but keep loops rolled until they are vectorised.
 
-    numba unrolls those over lanes first, as they are short; then LLVM makes vectors of the loop around them, of
-    numbers that lie far apart.
+    numba first unrolls the short loops over lanes; LLVM then vectorises the loop around them, whose numbers are far
+    apart in memory.
     """
     first = _builder(library, unroll=False, loops=True, others=False)
     passes = first.getModulePassManager()
@@ -167,7 +166,7 @@ def _optimize(library: Any) -> None:
 
 
 def _plain(kind: Any) -> Any:
-    """Type of an argument of which a part is compiled: the same for a constant and a variable, a field and an array."""
+    """Return the type for which a part is compiled: the same for constants and variables, and for fields and arrays."""
     if isinstance(kind, types.NestedArray):
         return types.Array(kind.dtype, kind.ndim, kind.layout)
     return types.unliteral(kind)
@@ -175,7 +174,7 @@ def _plain(kind: Any) -> Any:
 
 @lower_cast(types.NestedArray, types.Array)
 def _as_array(context: Any, builder: Any, old: Any, new: Any, value: Any) -> Any:
-    """Take a field of a record for the array that it is."""
+    """Treat a field of a record as an array."""
     return value
 
 
@@ -190,12 +189,12 @@ _NEEDLESS = (
     typed_passes.InlineOverloads,
     typed_passes.NopythonRewrites,
 )
-"""Passes for what kernels have none of: closures, `with`, `literally`, inlined NumPy, expressions of whole arrays."""
+"""Passes for features that kernels do not use: closures, `with`, `literally`, inlined NumPy, array expressions."""
 
 
 class _Compiler(Compiler):
     def define_pipelines(self) -> list[Any]:
-        """Leave out passes that do nothing with a kernel; threaded ones need some of them."""
+        """Remove passes without effect on a kernel; threaded kernels need some of them."""
         managers = super().define_pipelines()
         if not self.state.flags.auto_parallel.enabled:
             for manager in managers:
@@ -204,7 +203,7 @@ class _Compiler(Compiler):
 
 
 class KernelCompiler(_Compiler):
-    """Compiles a kernel that Python calls, with all that it calls."""
+    """Compiles a kernel called from Python, with all kernels that it calls."""
 
     def compile_extra(self, func: Any) -> Any:
         """Compile a function."""
@@ -213,7 +212,7 @@ class KernelCompiler(_Compiler):
 
 
 class PartCompiler(_Compiler):
-    """Translates a kernel that another one calls."""
+    """Translates a kernel that another kernel calls."""
 
     def __init__(self, typing: Any, target: Any, library: Any, *arguments: Any) -> None:
         super().__init__(typing, target, _Part(target.codegen(), "part"), *arguments)
@@ -221,16 +220,16 @@ class PartCompiler(_Compiler):
 
 @contextlib.contextmanager
 def accelerated() -> Iterator[None]:
-    """Optimise as kernels need it, and spare numba what it repeats in vain thousands of times, a third of its time.
+    """Optimise for kernels, and avoid repeated work in numba that takes a third of its time.
 
-    It compares and hashes its options one by one, imports its own modules again before each look at them, finds out
-    anew what an operator does with the same types, and makes millions of objects, of which few are garbage.
+    numba compares and hashes its options one by one, reloads its own modules before each lookup, resolves the same
+    operators with the same types repeatedly, and creates millions of objects with little garbage.
     """
     hashes: dict[type, int] = {}
     loaded: list[Any] = []
     calls: dict[Any, Any] = {}
 
-    def quick_hash(self: Any) -> int:  # of the names of the options, which are those of the class
+    def quick_hash(self: Any) -> int:  # the names of the options are the same for the whole class
         if type(self) not in hashes:
             hashes[type(self)] = original[TargetConfig, "__hash__"](self)
         return hashes[type(self)]
@@ -241,13 +240,13 @@ def accelerated() -> Iterator[None]:
 
     def load_once(self: Any) -> None:
         if any(self._registries is each for each in loaded):
-            for registry in list(self._registries):  # intrinsics are registered when they are called
+            for registry in list(self._registries):  # intrinsics are registered on first call
                 self.install_registry(registry)
         else:
             loaded.append(self._registries)
             original[CPUContext, "load_additional_registries"](self)
 
-    def call_once(self: Any, context: Any, args: Any, kws: Any) -> Any:  # the same operators are called again and again
+    def call_once(self: Any, context: Any, args: Any, kws: Any) -> Any:  # the same operators recur often
         key = self, tuple(args), tuple(kws.items())
         if key not in calls:
             calls[key] = original[types.BaseFunction, "get_call_type"](self, context, args, kws)

@@ -1,12 +1,11 @@
-"""Compilation of kernels, and elementary functions that vectorise over lanes.
+"""Compilation of kernels, and elementary functions that LLVM can vectorise over lanes.
 
-Every kernel of the project is compiled through :func:`kernel`, :func:`serial_and_threaded` or :func:`callback`. Two
-things are settled here and nowhere else:
+Every kernel of the project is compiled by :func:`kernel`, :func:`serial_and_threaded` or :func:`callback`, which
+guarantee two properties:
 
-* Results do not depend on the machine: no fused multiply-add, no reassociation, and our own
-  polynomial functions instead of the C library's (which LLVM cannot vectorise, and which differ
-  between systems).
-* Compiled code is kept on disk, see `cache`, and compiled faster than numba does it by itself, see `compiling`.
+* Results do not depend on the machine: there is no fused multiply-add and no reassociation, and our own polynomial
+  functions replace those of the C library, which LLVM cannot vectorise and which differ between systems.
+* Compiled code is kept on disk, see `cache`, and compiles faster than with numba alone, see `compiling`.
 """
 
 from __future__ import annotations
@@ -29,43 +28,43 @@ from .compiling import compile_kernel
 __all__ = ["asinh", "callback", "compiled", "exp", "fence", "inlined", "kernel", "log", "prange", "serial_and_threaded"]
 __all__ += ["fetch_add", "rebound", "sincos", "sincos_small", "stream", "uncached", "variant"]
 
-_intrinsic: Any = intrinsic  # its type is not that of what it makes
+_intrinsic: Any = intrinsic  # its declared type is wrong
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compile a function of numbers, arrays and records to machine code, kept on disk.
+    """Compile a function of numbers, arrays and records to machine code that is kept on disk.
 
-    Division by zero gives inf or NaN instead of raising: the check would stop vectorisation.
+    Division by zero gives inf or NaN, because an exception would prevent vectorisation.
     """
     return compile_kernel(function)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """Compile a kernel that becomes part of those that call it: for large ones that are called in one place.
+    """Compile a kernel that is inlined into its callers, for large kernels with a single caller.
 
-    LLVM leaves large ones apart, with their records behind pointers. What is called in many places would be compiled
-    as many times.
+    LLVM does not inline large functions, and then accesses their records through pointers. A function with many callers
+    would be compiled once per caller.
     """
     return compile_kernel(function, inline=True)
 
 
 @functools.cache
 def callback(function: Callable[..., None], vectors: int) -> Any:
-    """Compile a kernel to be passed to others, of a number and some vectors, behind a pointer.
+    """Compile a kernel of a number and some vectors to a function pointer that kernels take as an argument.
 
-    A kernel passed as it is would become part of those that call it, which would be compiled anew in every process.
+    A kernel passed directly would become part of the type of its callers, which would be recompiled in each process.
     """
     signature = numba.types.void(numba.types.float64, *[numba.types.Array(numba.types.float64, 1, "A")] * vectors)
     return numba.cfunc(signature, error_model="numpy")(getattr(function, "py_func", function))
 
 
 def uncached(function: Callable[..., Any]) -> Any:
-    """Compile a function that is made at run time, of which nothing can be kept on disk; a kernel stays what it is."""
+    """Compile a function made at run time, without the cache on disk; a kernel is returned unchanged."""
     return numba.njit(error_model="numpy")(function) if not hasattr(function, "py_func") else function
 
 
 def rebound(function: Callable[..., Any], name: str, module: str | None = None, **constants: Any) -> Callable[..., Any]:
-    """Copy a function under another name, with ``constants`` for some of its global names."""
+    """Copy a function under another name, with ``constants`` replacing some of its global names."""
     names = function.__globals__ | constants if constants else function.__globals__
     copy = types.FunctionType(function.__code__, names, name, function.__defaults__)
     copy.__qualname__ = name
@@ -74,13 +73,13 @@ def rebound(function: Callable[..., Any], name: str, module: str | None = None, 
 
 
 def variant(function: Callable[..., Any], name: str, **constants: Any) -> Any:
-    """Compile a function, or a kernel again, with other constants for some global names, such as other kernels.
+    """Compile a function or kernel again, with other constants for some global names, such as other kernels.
 
-    So are the kernels that it calls, where they or those that they call use such a name; a kernel for which nothing
-    changes stays what it is. What the constants leave out is not compiled. To other kernels a function is as if
-    `inlined`. A kernel passed as an argument would not be kept on disk.
+    The kernels that it calls are recompiled if they use such a name, directly or through other kernels; unaffected
+    kernels are reused. Branches that the constants exclude are not compiled. Kernels call a plain function as if
+    `inlined`. A kernel passed as an argument could not be kept on disk.
 
-    ``name`` is added to the function's own; ``constants`` are given by the global names that they replace.
+    ``name`` is appended to the function's name; ``constants`` are keyed by the global names that they replace.
     """
     return _variant(function, name, frozenset(constants.items()))
 
@@ -107,8 +106,8 @@ def serial_and_threaded(
 ) -> tuple[Any, Any]:
     """Compile a function written with ``prange`` twice: serial and threaded.
 
-    The two get different names, which distinguish them on disk. A function that is compiled several times, with
-    other ``constants`` for its global names, such as other kernels, is given a ``name`` and a ``module`` for each.
+    The two have different names in the cache. A function that is compiled several times with other ``constants`` for
+    its global names, such as other kernels, needs a ``name`` and a ``module`` for each.
     """
     twins = []
     for suffix in ("", "_threaded"):
@@ -121,7 +120,7 @@ def serial_and_threaded(
 
 @_intrinsic
 def fetch_add(context: Any, counter: Any) -> Any:
-    """Add one to the first number of ``counter`` (int64) and give what it was, to each thread another."""
+    """Atomically add one to the first number of ``counter`` (int64) and return its previous value."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         array = context.make_array(signature.args[0])(context, builder, args[0])
@@ -132,9 +131,10 @@ def fetch_add(context: Any, counter: Any) -> Any:
 
 @_intrinsic
 def stream(context: Any, array: Any, place: Any, value: Any) -> Any:
-    """Set ``array[place]`` (float64, contiguous) in memory, past the caches: for much that is not read soon.
+    """Set ``array[place]`` (float64, contiguous) in memory, bypassing the caches, for large data that is not read soon.
 
-    A cache would first read what is overwritten, and lose what is needed next. Other threads see it after `fence`.
+    A cached store would first read the overwritten memory and displace useful data. Other threads see the value after
+    `fence`.
     """
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -148,7 +148,7 @@ def stream(context: Any, array: Any, place: Any, value: Any) -> Any:
 
 @_intrinsic
 def fence(context: Any) -> Any:
-    """Wait until all that this thread stored can be seen by others."""
+    """Wait until all stores of this thread are visible to other threads."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         builder.fence("seq_cst")
@@ -159,7 +159,7 @@ def fence(context: Any) -> Any:
 
 @kernel
 def sincos_small(r):
-    """Sine and cosine of an angle up to pi/4 in magnitude (rad), by the polynomials of fdlibm."""
+    """Return sine and cosine of an angle up to pi/4 in magnitude (rad), by the polynomials of fdlibm."""
     z = r * r
     p = 2.75573137070700676789e-06 + z * (-2.50507602534068634195e-08 + z * 1.58969099521155010221e-10)
     p = 8.33333333332248946124e-03 + z * (-1.98412698298579493134e-04 + z * p)
@@ -172,7 +172,7 @@ def sincos_small(r):
 
 @kernel
 def sincos(x):
-    """Sine and cosine of any angle, by Cody-Waite reduction, free of branches.
+    """Return sine and cosine of any angle, by Cody-Waite reduction, without branches.
 
     Args:
         x (rad): Accurate to 2e-16 for abs(x) < 1e5; beyond that the reduction loses digits.
@@ -196,10 +196,10 @@ def sincos(x):
 
 @kernel
 def exp(x):
-    """Exponential by Cody-Waite reduction and its series to the 13th power, free of branches.
+    """Return the exponential, by Cody-Waite reduction and its series to the 13th power, without branches.
 
     Args:
-        x: Limited to -708 .. 709, so that the result is neither subnormal nor infinite.
+        x: Clipped to -708 .. 709, so that the result is neither subnormal nor infinite.
 
     Returns:
         float: Relative error below 2e-16.
@@ -218,15 +218,15 @@ def exp(x):
 
 @kernel
 def log(x):
-    """Natural logarithm by the reduction and the polynomial of fdlibm, free of branches.
+    """Return the natural logarithm, by the reduction and the polynomial of fdlibm, without branches.
 
     Args:
-        x: Positive and normal (at least 2.3e-308); anything else gives nonsense.
+        x: Positive and normal (at least 2.3e-308); the result for any other number is meaningless.
 
     Returns:
         float: Relative error below 3e-16.
     """
-    # Bits of x over sqrt(1/2): the exponent k then leaves a mantissa in sqrt(1/2) .. sqrt(2).
+    # Relative to the bits of sqrt(1/2), the exponent k leaves a mantissa in sqrt(1/2) .. sqrt(2).
     bits = np.float64(x).view(np.int64) - 0x3FE6A09E667F3BCD
     # k in the lowest bits of 1.5 * 2**52 converts it to a float without an integer conversion.
     k = np.int64((bits >> 52) + 0x4338000000000000).view(np.float64) - 6755399441055744.0
@@ -234,7 +234,7 @@ def log(x):
     s = f / (2.0 + f)
     z = s * s
     w = z * z
-    # Two shorter chains: an animal stepped alone waits for each result.
+    # Two shorter chains of operations: a single lane waits for each result.
     odd = z * (
         6.666666666666735130e-01
         + w * (2.857142874366239149e-01 + w * (1.818357216161805012e-01 + w * 1.479819860511658591e-01))
@@ -247,7 +247,7 @@ def log(x):
 
 @kernel
 def asinh(x):
-    """Inverse hyperbolic sine, free of branches.
+    """Return the inverse hyperbolic sine, without branches.
 
     Args:
         x: Below 1e150 in magnitude, so that its square is finite.
@@ -258,5 +258,5 @@ def asinh(x):
     y = abs(x)
     t = y + y * y / (1.0 + math.sqrt(1.0 + y * y))
     u = 1.0 + t
-    result = log(u) + (t - (u - 1.0)) / u  # the second term restores what rounding 1 + t lost
+    result = log(u) + (t - (u - 1.0)) / u  # the second term corrects the rounding of 1 + t
     return -result if x < 0.0 else result

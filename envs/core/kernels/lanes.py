@@ -1,9 +1,8 @@
-"""Lanes: sixteen animals side by side in memory, so that one instruction moves all of them.
+"""Lanes: sixteen animals side by side in memory, so that one instruction advances all of them.
 
-Outside a step every animal is one record ("row") of a structured array. For the step, rows are
-transposed into a block whose fields have a last axis of lanes; kernels keep their innermost loops
-over that axis, and LLVM turns them into vector instructions. A block of one lane serves a single
-animal with the same code, bit for bit.
+Outside a step every animal is one record ("row") of a structured array. For the step, rows are transposed into a block
+whose fields have a last axis of lanes. The innermost loops of kernels run over that axis, and LLVM turns them into
+vector instructions. A block with one lane runs a single animal with the same code and identical results.
 """
 
 from __future__ import annotations
@@ -18,31 +17,31 @@ from numpy.typing import NDArray
 from .jit import fence, fetch_add, kernel, prange, serial_and_threaded, stream
 
 LANES = 16
-"""Lanes of a wide block: of shorter loops LLVM makes no vectors where arrays might overlap."""
+"""Lanes of a wide block; LLVM does not vectorise shorter loops if arrays might overlap."""
 
 FEW = 3
-"""Fewer rows than this are stepped one by one: a wide block costs as much as about three single ones."""
+"""Smallest number of rows for a wide block, which takes as long as about three single ones."""
 
 LARGEST = 2.0**332
-"""Magnitude, about 1e100, from which on a number of the state counts as not finite."""
+"""Smallest magnitude (about 1e100) of a state variable that counts as not finite."""
 
 OVERFLOW = 2.0 ** (1024 - 332)
-"""Times this, numbers from `LARGEST` on are infinite."""
+"""Factor that makes numbers from `LARGEST` on infinite."""
 
 
 @cache
 def in_lanes(row: np.dtype[Any], lanes: int) -> np.dtype[Any]:
-    """Transpose a record dtype: every field gains a last axis of ``lanes``; ``numbers`` (K, lanes) are all of them.
+    """Transpose a record dtype: each field gains a last axis of ``lanes``; ``numbers`` (K, lanes) is the whole block.
 
-    All fields of ``row`` must be float64 (status codes and counters too), packed without gaps; then a
-    block is the transpose of the float64 matrix of ``lanes`` rows.
+    All fields of ``row`` must be float64 (status codes and counters too), packed without gaps; a block is then the
+    transpose of the float64 matrix of ``lanes`` rows.
 
     Args:
         row (dtype): Record of one animal.
-        lanes: Animals in a block.
+        lanes: Number of animals in a block.
 
     Returns:
-        dtype: The same object for equal arguments, by which numba knows it at once.
+        dtype: The same object for equal arguments, which numba recognises faster.
     """
     fields: Mapping[str, Any] = row.fields or {}
     packed = row.itemsize == sum(dtype.itemsize for dtype, *_ in fields.values())
@@ -61,7 +60,7 @@ def in_lanes(row: np.dtype[Any], lanes: int) -> np.dtype[Any]:
 
 
 def aligned(count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Zeroed array of ``count`` records whose memory starts on a cache line (64 bytes), and shares none."""
+    """Return a zeroed array of ``count`` records that starts on a cache line (64 bytes) and shares none."""
     size = count * dtype.itemsize
     memory = np.zeros(size + 128, np.uint8)
     start = -memory.ctypes.data % 64
@@ -74,7 +73,7 @@ def matrix(rows: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def column(row: np.dtype[Any], name: str) -> int:
-    """Column of a scalar field in the matrix of records, see :func:`matrix`."""
+    """Return the column of a scalar field in the matrix of records, see :func:`matrix`."""
     fields: Mapping[str, Any] = row.fields or {}
     if name not in fields or fields[name][0] != np.float64:
         raise ValueError(f"row must have a float64 field {name!r}, got {row}")
@@ -83,9 +82,9 @@ def column(row: np.dtype[Any], name: str) -> int:
 
 @kernel
 def gather(rows, ids, first, block):
-    """Copy ``rows`` (B, K), those of ``ids`` (A,) from position ``first`` on, into the lanes of a ``block`` (K, W).
+    """Copy ``rows`` (B, K) with numbers ``ids`` (A,), from position ``first``, into the lanes of a ``block`` (K, W).
 
-    Lanes that are left over repeat the last row, so that all hold valid numbers.
+    Unused lanes repeat the last row, so that all lanes have valid numbers.
     """
     width = block.shape[1]
     if width == 1:
@@ -94,7 +93,7 @@ def gather(rows, ids, first, block):
             block[j, 0] = row[j]
         return
     last = len(ids) - 1
-    for e in range(0, width, 4):  # four at a time: each line of the block is then fetched four times, not sixteen
+    for e in range(0, width, 4):  # four at a time, so that each cache line is fetched four times
         a, b = ids[min(first + e, last)], ids[min(first + e + 1, last)]
         c, d = ids[min(first + e + 2, last)], ids[min(first + e + 3, last)]
         for j in range(block.shape[0]):
@@ -104,14 +103,14 @@ def gather(rows, ids, first, block):
 
 @kernel
 def mark_broken(block, status, changing):
-    """Mark lanes whose numbers are not finite, unless the step has told what failed; tell whether all are well.
+    """Mark lanes with numbers that are not finite, unless the step set their status; return whether no lane failed.
 
-    Numbers beyond `LARGEST` count as not finite, because their squares and products, in rewards, would not be.
+    Numbers beyond `LARGEST` count as not finite, because their squares and products in rewards would overflow.
 
     Args:
         block ((K, W) float64)
-        status: Column of the field ``status``; zero means that all is well. It becomes NaN.
-        changing: Columns that are looked at; the others, behind them, do not change in a step.
+        status: Column of the field ``status``, 0 without a failure. It becomes NaN.
+        changing: Number of columns to check; steps do not change those behind them.
     """
     width = block.shape[1]
     if width == 1:
@@ -139,7 +138,7 @@ def mark_broken(block, status, changing):
 @kernel
 def copy_lane(block, e, row, count):
     """Copy the first ``count`` numbers of lane ``e`` of a block (K, W) to ``row``."""
-    if block.shape[1] == 1:  # one after the other in memory, as LLVM cannot know otherwise
+    if block.shape[1] == 1:  # tells LLVM that the numbers are contiguous
         for j in range(count):
             row[j] = block[j, 0]
     else:
@@ -149,7 +148,7 @@ def copy_lane(block, e, row, count):
 
 @kernel
 def scatter(block, rows, ids, first, status, changing):
-    """Copy lanes that are well back into their rows: columns that are ``changing``, see `mark_broken` and `gather`."""
+    """Copy ``changing`` columns of lanes without failure back to their rows; see `mark_broken` and `gather`."""
     for e in range(min(block.shape[1], len(ids) - first)):
         if block[status, e] == 0.0:
             copy_lane(block, e, rows[ids[first + e]], changing)
@@ -157,7 +156,7 @@ def scatter(block, rows, ids, first, status, changing):
 
 @kernel
 def record(block, ids, first, status, moment, records):
-    """Copy lanes that are well to a ``moment`` of ``records`` (B, N, K); tell whether there are any."""
+    """Copy lanes without failure to a ``moment`` of ``records`` (B, N, K); return whether there are any."""
     well = False
     for e in range(min(block.shape[1], len(ids) - first)):
         if block[status, e] == 0.0:
@@ -170,10 +169,10 @@ def record(block, ids, first, status, moment, records):
 
 @kernel
 def set_back(block, rows, ids, first, status, broken, moment, records, drive, columns):
-    """Give their status to rows whose lanes failed since a ``moment`` of ``records`` (B, N, K), -1 where there is none.
+    """Set the status of rows whose lanes failed after a ``moment`` (-1: none) of ``records`` (B, N, K).
 
-    A row always holds a finite state: that of the moment, or what it was gathered from; and the ``drive`` (A, n) in
-    ``columns`` (n,) that it was put to since.
+    Such a row gets the finite state of that moment, or keeps the state it was gathered from, with the ``drive`` (A, n)
+    since then in ``columns`` (n,).
     """
     for e in range(min(block.shape[1], len(ids) - first)):
         i, code = ids[first + e], block[status, e]
@@ -187,7 +186,7 @@ def set_back(block, rows, ids, first, status, broken, moment, records, drive, co
 
 @kernel
 def put_in_lanes(drive, columns, first, block):
-    """Copy the drive (A, n) into ``columns`` (n,) of a block that holds the rows from position ``first`` on."""
+    """Copy the drive (A, n) into ``columns`` (n,) of a block that has the rows from position ``first``."""
     for e in range(block.shape[1]):
         a = min(first + e, len(drive) - 1)
         for j in range(len(columns)):
@@ -196,9 +195,9 @@ def put_in_lanes(drive, columns, first, block):
 
 @kernel
 def count_equal(drives, h, until, first, width):
-    """Count the drives (T, A, n) from ``h`` on that are the same for ``width`` rows from position ``first`` on.
+    """Count the equal drives (T, A, n) from ``h`` on, for ``width`` rows from position ``first``.
 
-    The one before ``until`` is alone: some fields tell what happened since the last call.
+    The drive before ``until`` is always separate, because some fields record events since the last call.
     """
     if len(drives) == 1:
         return max(until - 1 - h, 1)
@@ -214,13 +213,13 @@ def count_equal(drives, h, until, first, width):
 
 @kernel
 def _nothing(xs, ks, *arguments):
-    """Prepare nothing."""
+    """Default of ``prepare``: do nothing."""
 
 
 prepare: Any = _nothing
 step: Any = None
 broken, together = 0.0, True
-"""Names that :func:`batch_kernel` binds anew in the loop below."""
+"""Names that :func:`batch_kernel` replaces in the loop below."""
 
 
 def _rows(
@@ -254,24 +253,23 @@ def _rows(
 
 
 def batch_kernel(step: Any, broken: float, together: bool = True, prepare: Any = _nothing) -> tuple[Any, Any]:
-    """Compile the loop that takes rows through a step kernel in blocks of lanes; serial, and threaded.
+    """Compile the loop that advances rows with a step kernel in blocks of lanes; serial and threaded.
 
-    A thread takes the next block when it is done with one, for which ``taken`` (1,) counts them: cores are not equally
-    fast, nor blocks equally hard.
+    Each free thread takes the next block, counted in ``taken`` (1,), because cores and blocks differ in speed.
 
-    For each of ``count`` drives (T, A, n), T being 1 where one is held, it puts the drive into ``columns`` (n,) of
-    the state, and takes ``steps``. After every ``stride`` drives, counting ``done`` ones before, it keeps the rows
-    that are well in ``records`` (B, N, K); a state stays in its lane all the time, and between these moments equal
-    drives are taken together. So a row that fails is as it was at the last moment.
+    For each of ``count`` drives (T, A, n), with T = 1 for a constant drive, the loop copies the drive into ``columns``
+    (n,) of the state and takes ``steps``. After every ``stride`` drives, including the ``done`` earlier ones, it copies
+    rows without failure to ``records`` (B, N, K). States stay in their lanes throughout, and equal drives between these
+    moments are combined. A row that fails is set back to the last moment.
 
     Args:
         step (kernel): Called as ``step(xs, ks, steps, *arguments)`` with the (1,) records of state and scratch space in
             lanes.
         broken: Status of a row whose state is not finite.
-        together: Whether many steps in one call are, to the bit, what they are in several; else equal drives are not
-            taken together.
-        prepare (kernel): Called before the first step of rows that came into lanes, as ``prepare(xs, ks, *arguments)``:
-            for what follows from the parameters.
+        together: Whether many steps in one call give exactly the same result as in several calls; if False, equal
+            drives are not combined.
+        prepare (kernel): Called as ``prepare(xs, ks, *arguments)`` after rows are copied into lanes, to compute
+            quantities from the parameters.
 
     Returns:
         pair of kernels: For `Stepper`.
@@ -285,7 +283,7 @@ def batch_kernel(step: Any, broken: float, together: bool = True, prepare: Any =
 
 @kernel
 def increase(ids, count):
-    """Tell whether ids (A,) increase, from 0 on and below ``count``."""
+    """Return whether ids (A,) increase, starting at 0 or more and ending below ``count``."""
     last = -1
     for i in ids:
         if i <= last:

@@ -1,4 +1,4 @@
-"""Records that kernels work on, made of tables of their fields: layout and documentation are one thing."""
+"""Record types of kernels, defined and documented by tables of fields."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import numpy as np
 
 
 def fields(*table: tuple[Any, ...]) -> list[tuple[Any, ...]]:
-    """Fields of a record, as numpy takes them.
+    """Return the fields of a record for numpy.
 
     Args:
-        *table ((names, shape, unit, meaning) or (names, shape, unit, meaning, type)): A line is a field, or several
-            that are alike, their names separated by blanks. A shape (n,) is written n. The SI unit and the meaning are
-            for the reader; the type is "f8" where a line says nothing else.
+        *table ((names, shape, unit, meaning) or (names, shape, unit, meaning, type)): Each line is a field, or several
+            similar fields with names separated by blanks. A shape (n,) may be written n. The SI unit and the meaning
+            are documentation. The default type is "f8".
     """
     return [
         (name, *(kind or ["f8"]), (shape,) if isinstance(shape, int) else shape)
@@ -23,5 +23,5 @@ def fields(*table: tuple[Any, ...]) -> list[tuple[Any, ...]]:
 
 
 def record(*table: tuple[Any, ...]) -> np.dtype[Any]:
-    """Type of a record that has the fields of a table, see `fields`."""
+    """Return the record type with the fields of a table, see `fields`."""
     return np.dtype(fields(*table))

@@ -1,4 +1,4 @@
-"""Moves rows through kernels: what the caller gives is checked here, since kernels look at nothing."""
+"""Advances rows with compiled kernels, after checks that kernels omit."""
 
 from __future__ import annotations
 
@@ -13,38 +13,36 @@ from .lanes import FEW, LANES, aligned, column, in_lanes, increase, matrix
 
 _INT64 = np.dtype(np.int64)
 LONGEST = 2**48
-"""Largest number of time steps or drives that is taken."""
+"""Largest number of time steps or drives."""
 
 _NONE, _ONCE, _NOWHERE = np.zeros(0, np.int64), np.zeros((1, 0, 0)), np.zeros((0, 0, 0))
-"""Columns, drives and records of rows that are advanced with what they hold."""
+"""Columns, drives and records for rows that are advanced with their present drive."""
 
 
 def checked_ids(ids: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    """Numbers of rows (A,) below ``count``, each at most once, as kernels take them; ValueError if they are not."""
+    """Check row numbers (A,) below ``count``, each at most once; return them as int64 or raise ValueError."""
     if type(ids) is not np.ndarray or ids.dtype is not _INT64 or ids.ndim != 1 or not ids.flags.carray:
         if not (isinstance(ids, np.ndarray) and ids.ndim == 1 and ids.dtype.kind in "iu"):
             raise ValueError(f"ids must be an array (A,) of integers, got {shown(ids)}")
-        ids = np.array(ids, np.int64)  # for others kernels would be compiled anew
+        ids = np.array(ids, np.int64)  # avoids compiling for another type
     if not increase(ids, count):
         if ids.min() < 0 or ids.max() >= count:
-            raise ValueError(f"ids must lie within [0, {count - 1}], got {shown(ids)}")
+            raise ValueError(f"ids must be within [0, {count - 1}], got {shown(ids)}")
         if len(np.unique(ids)) < len(ids):
             raise ValueError(f"ids must name each row once, got {shown(ids)}")
     return ids
 
 
 def check_rows(rows: Any, state: np.dtype[Any]) -> None:
-    """Raise ValueError unless these are rows (B,) of an animal, side by side in memory, that can be written."""
+    """Raise ValueError unless ``rows`` are rows (B,) of an animal, contiguous and writable."""
     if not (isinstance(rows, np.ndarray) and rows.ndim == 1 and rows.dtype == state and rows.flags.carray):
-        raise ValueError(
-            f"rows must be records (B,) of this animal as rows() makes them, contiguous, got {shown(rows)}"
-        )
+        raise ValueError(f"rows must be records (B,) of this animal, contiguous and from rows(), got {shown(rows)}")
 
 
 def kernel_drives(drives: ArrayLike, count: int, size: int) -> tuple[NDArray[np.float64], int]:
-    """Check drives (T, count, size), and give them as loops take them, with T.
+    """Check drives (T, count, size); return them in the form for kernels, and T.
 
-    Of drives that a view repeats, as of `numpy.broadcast_to`, there is one.
+    A view that repeats one drive, as from `numpy.broadcast_to`, is reduced to a single drive.
     """
     drives = np.asarray(drives, np.float64)
     if drives.shape[1:] != (count, size):
@@ -52,7 +50,7 @@ def kernel_drives(drives: ArrayLike, count: int, size: int) -> tuple[NDArray[np.
     many = len(drives)
     if drives.strides[0] == 0:
         drives = drives[:1]
-    if not drives.flags.carray:  # another layout, or what cannot be written, would be compiled anew
+    if not drives.flags.carray:  # avoids compiling for other layouts and read-only arrays
         drives = np.array(drives, order="C")
     return drives, many
 
@@ -60,9 +58,9 @@ def kernel_drives(drives: ArrayLike, count: int, size: int) -> tuple[NDArray[np.
 def kernel_records(
     records: NDArray[Any] | None, moment: np.dtype[Any], rows: int, drives: int, offset: int, stride: int
 ) -> tuple[NDArray[np.float64], int, int]:
-    """Check the array that ``rows`` are recorded in, and return it with offset and stride as the kernels take them.
+    """Check the array of recorded states of ``rows``; return it with offset and stride in the form for kernels.
 
-    The rest is as of `Animal.run`; ``moment`` is what ``records`` hold.
+    ``moment`` is the dtype of ``records``. The other arguments are as for `Animal.run`.
     """
     if records is None:
         return _NOWHERE, 0, drives + 1
@@ -77,17 +75,17 @@ def kernel_records(
 
 
 class Stepper:
-    """Moves rows through a batch kernel in blocks of lanes.
+    """Advances rows with a batch kernel in blocks of lanes.
 
     Args:
-        state, work (dtype): Records of one animal: what is kept between steps, and scratch space. ``state`` has a field
-            ``status``: 0 while all is well.
+        state, work (dtype): Records of one animal: state that is kept between steps, and scratch space. ``state`` has a
+            field ``status``, 0 without a failure.
         batch (pair of kernels, from :func:`batch_kernel`)
-        threads: Blocks that advance at the same time. Results do not depend on it.
+        threads: Number of blocks that advance at the same time. Results do not depend on it.
         lanes: Lanes of a wide block; 1 for kernels that branch per animal.
-        constant: Fields that no step changes, such as the parameters; those at the end of the record are not copied
+        constant: Fields that steps do not change, such as the parameters; those at the end of the record are not copied
             back.
-        driven: Fields that hold the drive, in its order.
+        driven: Fields that contain the drive, in its order.
     """
 
     def __init__(
@@ -121,7 +119,7 @@ class Stepper:
 
     @property
     def threads(self) -> int:
-        """Blocks that advance at the same time."""
+        """Number of blocks that advance at the same time."""
         return self._threads
 
     @threads.setter
@@ -135,11 +133,11 @@ class Stepper:
             self._blocks[width] = blocks, numbers, aligned(count, work)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Stepper:
-        # The blocks are scratch space, and views of one another, which a copy of each would not be.
+        # The blocks are scratch space, and views of each other; separate copies would not be.
         return Stepper(*self._records, self._batch, self._threads, self._lanes, self._constant, self.driven)
 
     def advance(self, rows: NDArray[Any], ids: NDArray[np.int64], steps: int, *arguments: Any) -> None:
-        """Advance ``rows[ids]`` in place by ``steps``, with the drive that they hold; other rows are not touched."""
+        """Advance ``rows[ids]`` in place by ``steps`` with their present drive; other rows are unchanged."""
         self.run(rows, ids, None, None, 0, 1, steps, *arguments)
 
     def run(
@@ -153,14 +151,14 @@ class Stepper:
         steps: int,
         *arguments: Any,
     ) -> None:
-        """Advance ``rows[ids]`` by ``steps`` with each of the drives (T, A, n); records are as of `Animal.run`."""
-        if rows is not self._rows:  # a look at them, and a view, cost as much as a step
+        """Advance ``rows[ids]`` by ``steps`` with each of the drives (T, A, n); records are as for `Animal.run`."""
+        if rows is not self._rows:  # the check and the view cost as much as a step
             check_rows(rows, self._records[0])
             self._rows, self._matrix = rows, matrix(rows)
         ids = checked_ids(ids, len(rows))
         if type(steps) is not int or steps < 1:
             whole("steps", steps, maximum=LONGEST)
-            steps = int(steps)  # for others kernels would be compiled anew
+            steps = int(steps)  # avoids compiling for another type
         if drives is None:
             self._run(rows, ids, _NONE, _ONCE, 1, _NOWHERE, 0, 2, steps, *arguments)
             return

@@ -1,4 +1,4 @@
-"""Sums, means and interpolation in kernels, to the bit as NumPy has them."""
+"""Sums, means and interpolation in kernels, equal to NumPy's to the last bit."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _lane(values, first):
 
 @kernel
 def total(values):
-    """Sum up to 128 numbers (n,) pairwise, as ``numpy.sum`` does along the last axis."""
+    """Return the sum of up to 128 numbers (n,), added pairwise like ``numpy.sum`` along the last axis."""
     n, result, first = len(values), 0.0, 0
     if n >= 8:
         left = (_lane(values, 0) + _lane(values, 1)) + (_lane(values, 2) + _lane(values, 3))
@@ -43,7 +43,7 @@ total_square = variant(total, "square", _term=_square)
 
 @kernel
 def mean(values):
-    """Average up to 128 numbers (n,)."""
+    """Return the mean of up to 128 numbers (n,)."""
     return total(values) / len(values)
 
 

@@ -1,4 +1,4 @@
-"""What an animal is to the core: rows of state that can be started, advanced and read."""
+"""Interface of an animal: rows of state that are started, advanced and read."""
 
 from __future__ import annotations
 
@@ -19,47 +19,47 @@ from .quantities import Option, Signal, labels, signal_table
 MAX_THREADS = 256
 
 MAX_STEPS = 1_000_000
-"""Time steps in one go, which nothing can interrupt."""
+"""Time steps in one call, which cannot be interrupted."""
 
 LARGEST_START = 1e9
 """Largest magnitude of an initial value, in SI."""
 
 ANIMALS: dict[str, str] = {}
-"""Names of animals, each with module and class; the catalogue fills it."""
+"""Module and class of each animal by name, filled by the catalogue."""
 
 
 class Animal(ABC):
-    """A body with its nervous system, many at once; ``envs/worm/animal.py`` is an example.
+    """Body with its nervous system, simulated in many rows; ``envs/worm/animal.py`` is an example.
 
-    Rows are records of ``state``, one for each animal, which hold all that the future depends on; an object
-    of this class holds constants and scratch space only. So it is copied and pickled by making it anew.
+    Rows are records of ``state``, one per animal, with all variables that affect the future. An object of this class
+    has only constants and scratch space, so copying or pickling it makes a new one from the same arguments.
     """
 
     dt: float
     """Time step, s."""
     state: np.dtype[Any]
-    """Record of one animal, with at least ``time`` (s) and ``status`` (0 while all is well)."""
+    """Record of one animal with at least ``time`` (s) and ``status`` (0 unless the animal has failed)."""
     drive_size: int
-    """Numbers that drive one animal."""
+    """Number of drive values of one animal."""
     parameters: Mapping[str, Option]
-    """Physical parameters: a number per row, or where they have a shape several, under the same name in ``state``."""
+    """Physical parameters by name, also fields of ``state``: a number per row, or an array if they have a shape."""
     varied: Sequence[str] = ()
-    """Those of the body that differ most between animals: size, mass, stiffness, strength, delay."""
+    """Parameters of the body that differ most between individuals: size, mass, stiffness, strength, delay."""
     failures: Mapping[float, str]
-    """Why an animal broke down, by ``status``."""
+    """Reason of a failure by ``status``."""
     SIGNALS: Mapping[str, Signal] = {}
-    """What can be read of rows; ``{signals}`` in the docstring of the class becomes a table of it."""
+    """Signals that can be read from rows; ``{signals}`` in the docstring of the class becomes a table of them."""
     solvers: Mapping[str, tuple[str, ...]]
-    """What each attribute that tells how it is solved may be, the attribute being an argument of that name, too."""
+    """Allowed values of each attribute that selects a solver and is also an argument."""
     cells: tuple[str, ...] = ()
-    """Names of the populations of the signal ``neurons`` (sides, populations, segments), if it has any."""
+    """Names of the populations in the signal ``neurons`` (sides, populations, segments), if there is one."""
 
     _init_arguments: tuple[tuple[Any, ...], dict[str, Any]]
     _stepper: Any
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if cls.__doc__:  # python -OO leaves none
+        if cls.__doc__:  # python -OO removes it
             cls.__doc__ = inspect.cleandoc(cls.__doc__).replace("{signals}", signal_table(cls.SIGNALS))
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:  # noqa: D102
@@ -73,17 +73,17 @@ class Animal(ABC):
 
     @property
     def drive_names(self) -> tuple[str, ...]:
-        """Names of the numbers that drive one animal, by which the columns of a table are found."""
+        """Names of the drive values, used as names of columns in tables."""
         return tuple(labels("drive", (self.drive_size,)))
 
     @cached_property
     def signals(self) -> dict[str, Callable[[NDArray[Any]], NDArray[np.float64]]]:
-        """Functions of rows (B,) that give `SIGNALS`, (B, ...) in SI; views of the rows where they hold it."""
+        """Functions from rows (B,) to each of `SIGNALS`, (B, ...) in SI; results may be views of the rows."""
         return {name: signal.of(name, self) for name, signal in self.SIGNALS.items()}
 
     @property
     def threads(self) -> int:
-        """Threads that advance many rows; results do not depend on it."""
+        """Number of threads that advance rows; results do not depend on it."""
         return self._stepper.threads
 
     @threads.setter
@@ -94,27 +94,27 @@ class Animal(ABC):
 
     @abstractmethod
     def rows(self, count: int) -> NDArray[Any]:
-        """Make rows of state."""
+        """Make ``count`` rows of state."""
 
     @abstractmethod
     def start_shapes(self) -> dict[str, tuple[int, ...]]:
-        """Shapes of what `reset` takes of each row beside the ``parameters``."""
+        """Return the shape, per row, of each initial value of `reset` except ``parameters``."""
 
     @abstractmethod
     def start(self, fresh: NDArray[Any], values: Mapping[str, NDArray[np.float64]]) -> None:
-        """Set ``fresh`` rows (A,), which `rows` has made, to the initial values that were given, each (A, ...)."""
+        """Set ``fresh`` rows (A,), made by `rows`, to initial values (A, ...) by name."""
 
     def reset(self, rows: NDArray[Any], ids: NDArray[np.int64], start: Mapping[str, ArrayLike] | None = None) -> None:
-        """Start ``rows[ids]`` anew; other rows are not touched.
+        """Reset ``rows[ids]``; other rows are unchanged.
 
         Args:
             rows ((B,) records): Changed in place.
             ids ((A,) int)
-            start: Initial values that the class's documentation names, and any of ``parameters``, which otherwise
-                return to the values in ``params``; each for all rows or with a leading axis of A.
+            start: Initial values, listed in the docstring of the class, and any of ``parameters``, by default those in
+                ``params``; each for all rows or with a leading axis of A.
 
         Raises:
-            ValueError: For an unknown name, a wrong shape, or a value that is not possible.
+            ValueError: If a name is unknown, a shape is wrong, or a value is invalid.
         """
         values = read_start(start, self.start_shapes(), len(ids), self.parameters)
         fresh = self.rows(len(ids))
@@ -123,7 +123,7 @@ class Animal(ABC):
 
     @abstractmethod
     def advance(self, rows: NDArray[Any], ids: NDArray[np.int64], drive: NDArray[np.float64], steps: int) -> None:
-        """Advance ``rows[ids]`` by ``steps`` time steps with the drive (A, drive_size) held.
+        """Advance ``rows[ids]`` by ``steps`` time steps with a constant drive (A, drive_size).
 
         A row that fails keeps its last valid state and gets a ``status`` listed in ``failures``.
         """
@@ -138,17 +138,17 @@ class Animal(ABC):
         offset: int = 0,
         stride: int = 1,
     ) -> None:
-        """Advance rows, all of them well, with each of several drives held in turn, as `advance` does with one.
+        """Advance rows with a sequence of drives, like repeated calls of `advance`; no row may have failed before.
 
         Args:
             rows ((B,) records): Changed in place.
             ids ((A,) int)
             drives ((T, A, drive_size) float)
-            steps: Time steps for which each is held.
-            records ((B, N) records of ``state``): Moment k of a row is written when it has followed k ``stride``
-                drives, unless it has failed.
-            offset: Drives that the rows had followed before; negative where moment 0 is yet to come.
-            stride: Drives between moments.
+            steps: Number of time steps for each drive.
+            records ((B, N) records of ``state``): Output: moment k of a row, after k ``stride`` drives, unless it has
+                failed.
+            offset: Number of drives that the rows have completed before; negative if moment 0 is in the future.
+            stride: Number of drives between moments.
         """
         for k, drive in enumerate(drives, offset + 1):
             well = rows["status"][ids] == 0.0
@@ -160,10 +160,10 @@ class Animal(ABC):
                 records[going, k // stride] = rows[going]
 
     def signal(self, rows: NDArray[Any], name: str) -> NDArray[np.float64]:
-        """Signal ``name`` of all rows, (B, ...) in SI, as a copy.
+        """Return a copy of the signal ``name`` of all rows, (B, ...) in SI.
 
         Raises:
-            ValueError: If the animal has no such signal.
+            ValueError: If the animal does not have this signal.
         """
         if name not in self.signals:
             raise ValueError(f"signal {name!r} is not known; known are {', '.join(self.signals)}")
@@ -171,7 +171,7 @@ class Animal(ABC):
 
 
 class InLanes(Animal):
-    """An animal whose rows a `Stepper` moves, which knows what fields are driven."""
+    """Animal advanced by a `Stepper`, which names the driven fields."""
 
     @property
     def drive_names(self) -> tuple[str, ...]:  # noqa: D102
@@ -180,7 +180,7 @@ class InLanes(Animal):
 
     @abstractmethod
     def _arguments(self) -> tuple[Any, ...]:
-        """What the compiled step takes after the records and the number of steps."""
+        """Return the arguments of the compiled step after the records and the number of steps."""
 
     def _move(
         self,
@@ -212,7 +212,7 @@ class InLanes(Animal):
         began = rows["time"].copy()
         self._move(rows, ids, drives, records, offset, stride, steps)
         failed = np.flatnonzero(rows["status"][ids])  # places in ``ids``
-        while failed.size:  # they are as they were at the last moment, from where `advance` may know a way
+        while failed.size:  # they have the state of the last moment; `advance` may succeed from there
             followed = np.rint((rows["time"] - began)[ids[failed]] / (steps * self.dt)).astype(int)
             k = followed.min()
             until = min(k + stride - (offset + k) % stride, len(drives))
@@ -231,18 +231,18 @@ def _make(kind: type[Animal], args: tuple[Any, ...], kwargs: dict[str, Any], thr
 
 
 def find_animal(name: str) -> type[Animal]:
-    """Class of the animal of that name in `ANIMALS`."""
+    """Return the class of the animal with this name in `ANIMALS`."""
     module, _, kind = ANIMALS[name].partition(":")
     return getattr(import_module(module), kind)
 
 
 def time_step(dt: float | None, default: float) -> float:
-    """Check a time step (s), which lies within 1e-6 and 100 times the ``default`` of its scheme."""
+    """Check a time step (s): 1e-6 to 100 times the ``default`` of its scheme; None selects the default."""
     return default if dt is None else float(within("dt", number("dt", dt), 1e-6 * default, 100 * default, "s"))
 
 
 class Signals(Mapping[str, NDArray[np.float64]]):
-    """Signals of an animal's rows, computed when asked for: copies, which a controller may keep."""
+    """Signals of rows, computed on access; controllers may keep the arrays, which are copies."""
 
     def __init__(self, animal: Animal, rows: NDArray[Any]) -> None:
         self._animal, self._rows = animal, rows
@@ -263,19 +263,19 @@ def read_start(
     count: int,
     parameters: Mapping[str, Option],
 ) -> dict[str, NDArray[np.float64]]:
-    """Check the initial values that `Animal.reset` is given, and spread them over rows.
+    """Check the initial values of `Animal.reset` and broadcast them to rows.
 
     Args:
         start: Name to value, for all rows or with a leading axis of ``count``.
         shapes: Name to shape of one row's value.
-        count: Rows.
-        parameters: Physical parameters, spread as `Option.spread` does.
+        count: Number of rows.
+        parameters: Physical parameters, broadcast by `Option.spread`.
 
     Returns:
         dict: Name to array (count, ...).
 
     Raises:
-        ValueError: For an unknown name, a wrong shape, or a value that is no number or out of range.
+        ValueError: If a name is unknown, a shape is wrong, or a value is not a number or out of range.
     """
     values = {}
     for name, value in (start or {}).items():

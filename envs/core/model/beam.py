@@ -1,4 +1,4 @@
-"""A tapered round hair: its shape, its sections and segments."""
+"""Tapered hair with a circular section: shape, sections and segments."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ SHAPE = {
 
 @dataclass(frozen=True)
 class Hair:
-    """Shape of a round hair at rest: length, taper and curvature, from which both whiskers are made.
+    """Shape of a hair with a circular section at rest, from which both whisker models are made.
 
     Args:
-        length (0.001 to 1 m): Along the hair.
+        length (0.001 to 1 m): Length along the hair.
         base_radius (1e-06 to 0.005 m)
-        tip_radius (1e-08 to 0.005 m): Of the ends of a truncated cone; equal ones make a cylinder.
-        curvature (float or (K,) floats, -1000 to 1000 rad/m): The same everywhere, or at equal distances from base to
-            tip and linear between; positive turns the hair counter-clockwise on the way to its tip.
+        tip_radius (1e-08 to 0.005 m): Radii at the ends of a truncated cone; equal radii make a cylinder.
+        curvature (float or (K,) floats, -1000 to 1000 rad/m): Uniform, or values at equal distances from base to tip
+            with linear interpolation. A positive curvature turns the hair counter-clockwise from base to tip.
 
     Raises:
-        ValueError: For a value out of these ranges.
+        ValueError: If a value is out of range.
 
     Examples:
-        A hair that curves more and more towards its tip, as a chain of links and as a rod:
+        A hair with a curvature that increases towards its tip, as a whisker chain and a whisker rod:
 
         >>> from gymnosoma.envs.whisker_chain import Hair, Whisker, WhiskerParams
         >>> from gymnosoma.envs.whisker_rod import WhiskerRod, WhiskerRodParams
@@ -59,12 +59,12 @@ class Hair:
 
     @classmethod
     def traced(cls, points: ArrayLike, base_radius: float, tip_radius: float, stations: int = 6) -> Hair:
-        """Take length and curvature from points traced along the midline of a hair at rest, as on a scan.
+        """Fit length and curvature to points along the midline of a hair at rest, such as on a scan.
 
         Args:
             points ((N, 2) array, m): From base to tip.
             base_radius, tip_radius (m)
-            stations (2 to 1000): Places of the curvature that is fitted, at equal distances.
+            stations (2 to 1000): Number of fitted curvatures, at equal distances.
 
         Examples:
             >>> turn = np.linspace(0.0, 0.8, 50)
@@ -76,25 +76,25 @@ class Hair:
         whole("stations", stations, 2, 1000)
         trace = numbers("points", points)
         if trace.ndim != 2 or trace.shape[1] != 2 or len(trace) <= stations:
-            raise ValueError(f"points must be an array (N, 2) of more than {stations}, got shape {trace.shape}")
+            raise ValueError(f"points must be an array (N, 2) with N over {stations}, got shape {trace.shape}")
         step = np.diff(trace, axis=0)
         way = np.hypot(*step.T)
         if not (way > 0).all():
-            raise ValueError(f"points must differ, each from the one before, got {shown(trace[np.argmin(way)])} twice")
+            raise ValueError(f"points must each differ from the one before, got {shown(trace[np.argmin(way)])} twice")
         straight = cls(float(way.sum()), base_radius, tip_radius)
         heading = np.unwrap(np.arctan2(step[:, 1], step[:, 0]))
         middle = np.cumsum(way) - 0.5 * way
-        # The heading is linear in the curvature at each station, and in that of the base.
+        # The heading is linear in the curvatures at the stations and in the heading at the base.
         parts = [replace(straight, curvature=tuple(one)).angle(middle) for one in np.eye(stations)]
         fitted = np.linalg.lstsq(np.column_stack([*parts, np.ones(len(middle))]), heading, rcond=None)[0]
         return replace(straight, curvature=tuple(fitted[:-1].tolist()))
 
     def radius(self, place: ArrayLike) -> NDArray[np.float64]:
-        """Radius (m) at a ``place`` (m) from the base."""
+        """Return the radius (m) at a ``place`` (m) from the base."""
         return self.base_radius + (self.tip_radius - self.base_radius) * np.asarray(place, float) / self.length
 
     def angle(self, place: ArrayLike) -> NDArray[np.float64]:
-        """Heading at rest (rad) at a ``place`` (m) from the base, less that of the base."""
+        """Return the heading at rest (rad) at a ``place`` (m) from the base, relative to the base."""
         curvature, s = np.atleast_1d(self.curvature), np.asarray(place, float)
         if len(curvature) == 1:
             return curvature[0] * s
@@ -106,17 +106,17 @@ class Hair:
 
 
 def second_moment(radius: ArrayLike) -> NDArray[np.float64]:
-    """Second moment of area (m^4) of a round section of ``radius`` (m)."""
+    """Return the second moment of area (m^4) of a circular section of ``radius`` (m)."""
     return 0.25 * np.pi * np.asarray(radius, float) ** 4
 
 
 def cone_volume(base: ArrayLike, tip: ArrayLike, length: ArrayLike) -> NDArray[np.float64]:
-    """Volume (m^3) of a truncated cone from the radii of its ends and its length (m)."""
+    """Return the volume (m^3) of a truncated cone from the radii of its ends and its length (m)."""
     base, tip = np.asarray(base, float), np.asarray(tip, float)
     return np.asarray(length) * np.pi / 3.0 * (base**2 + base * tip + tip**2)
 
 
 def cone_centroid(base: ArrayLike, tip: ArrayLike, length: ArrayLike) -> NDArray[np.float64]:
-    """Distance (m) from its base of the centroid of the outline of a truncated cone, a trapezoid."""
+    """Return the distance (m) from the base to the centroid of a truncated cone's outline, a trapezoid."""
     base, tip = np.asarray(base, float), np.asarray(tip, float)
     return np.asarray(length) / 3.0 * (base + 2.0 * tip) / (base + tip)

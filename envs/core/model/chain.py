@@ -1,4 +1,4 @@
-"""Geometry of a planar chain of equal rods: joints from angles, self-crossing."""
+"""Geometry of a planar chain of rods: joints from angles, and self-crossing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..kernels.jit import kernel, sincos
 
 @kernel
 def chain_head(angle, length, lengths, masses):
-    """Give the place of the first rod's free end from the centre of mass, m; arguments as of `chain_points`."""
+    """Return the position (m) of the first rod's free end relative to the centre of mass; see `chain_points`."""
     n = len(angle)
     x = y = mean_x = mean_y = 0.0
     for i in range(n):
@@ -27,14 +27,14 @@ def chain_head(angle, length, lengths, masses):
 
 @kernel
 def chain_points(angle, centre, length, lengths, masses, points):
-    """Ends of the rods of a chain, from the angles and the centre of mass.
+    """Compute the ends of a chain's rods from angles and centre of mass.
 
     Args:
         angle ((B, n) float, rad): Heading of each rod, first to last.
         centre ((B, 2) float, m): Centre of mass.
-        length ((B,) float, m): Of the whole chain.
-        lengths, masses ((n,) float): Of each rod, over the mean.
-        points ((B, n + 1, 2) float, m): Written: the free end of the first rod, the joints, the free end of the last.
+        length ((B,) float, m): Length of the whole chain.
+        lengths, masses ((n,) float): Length and mass of each rod, relative to the mean.
+        points ((B, n + 1, 2) float, m): Output: the free end of the first rod, the joints, the free end of the last.
     """
     rows, n = angle.shape
     for b in range(rows):
@@ -54,20 +54,20 @@ def chain_points(angle, centre, length, lengths, masses, points):
 
 @kernel
 def _side(px, py, qx, qy, rx, ry):
-    """Twice the signed area of a triangle: on which side of p-q lies r."""
+    """Return twice the signed area of a triangle; its sign is the side of p-q with r."""
     return (qx - px) * (ry - py) - (qy - py) * (rx - px)
 
 
 @kernel
 def crosses_itself(angle, length, scratch):
-    """Tell whether a chain crosses itself: two rods that are not neighbours intersect.
+    """Return whether a chain crosses itself: two rods that are not neighbours intersect.
 
-    A chain whose headings all lie within a half turn cannot cross itself (it advances along the
-    middle heading), so the pairs are tested for the others only.
+    A chain with all headings within a half turn cannot cross itself, because it advances along the middle heading;
+    pairs of rods are tested only in other chains.
 
     Args:
         angle ((n,) float, rad): Headings, continuous along the chain.
-        length ((n,) float): Of the rods, in any unit.
+        length ((n,) float): Lengths of the rods over their mean.
         scratch ((n + 1, 2) float): Work space.
 
     Returns:
@@ -101,13 +101,13 @@ def crosses_itself(angle, length, scratch):
 
 @kernel
 def self_crossing(angle, length, scratch, crossed):
-    """Tell which chains cross themselves: write ``crossed`` (B,) for headings (B, n); see `crosses_itself`."""
+    """Write into ``crossed`` (B,) which chains with headings (B, n) cross themselves; see `crosses_itself`."""
     for b in range(len(angle)):
         crossed[b] = crosses_itself(angle[b], length, scratch)
 
 
 def headings(joint_angle: NDArray[np.float64], heading: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Angles of the rods (B, n) from the joints' (B, n - 1) and the mean heading (B,), all in rad."""
+    """Return headings of rods (B, n) from joint angles (B, n - 1) and mean headings (B,), all in rad."""
     angle = np.zeros((len(joint_angle), joint_angle.shape[1] + 1))
     angle[:, 1:] = np.cumsum(joint_angle, 1)
     return angle + (heading - angle.mean(1))[:, None]
@@ -116,7 +116,7 @@ def headings(joint_angle: NDArray[np.float64], heading: NDArray[np.float64]) -> 
 def start_angles(
     values: Mapping[str, NDArray[np.float64]], name: str, straight: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the angles (A, n) rad of initial values: those of this ``name``, or ``joint_angle`` about ``heading``."""
+    """Return the initial headings (A, n) rad: the value ``name``, or from ``joint_angle`` and ``heading``."""
     if name in values:
         return values[name]
     if not values.keys() & {"joint_angle", "heading"}:
@@ -126,7 +126,7 @@ def start_angles(
 
 @kernel
 def body_frame(angle, x, y):
-    """Give the components of a world vector along and to the left of a heading (rad)."""
+    """Return the components of a world vector along and to the left of a heading (rad)."""
     s, c = sincos(angle)
     return c * x + s * y, c * y - s * x
 
@@ -138,7 +138,7 @@ def _rotate(angle, vectors, out):
 
 
 def to_body_frame(heading: NDArray[np.float64], vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Components of world vectors (B, 2) along and to the left of headings (B,) rad, as (B, 2)."""
+    """Return the components of world vectors (B, 2) along and to the left of headings (B,) rad, (B, 2)."""
     out = np.empty((len(heading), 2))
-    _rotate(np.ascontiguousarray(heading), np.ascontiguousarray(vectors), out)  # other layouts would be compiled anew
+    _rotate(np.ascontiguousarray(heading), np.ascontiguousarray(vectors), out)  # one layout, one kernel
     return out

@@ -1,4 +1,4 @@
-"""Reads the tables of the papers and converts them to SI."""
+"""Tables of the papers, converted to SI."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ _UNITS = {
 
 
 def unit_factor(unit: str) -> float:
-    """Factor that converts a value in ``unit`` to SI.
+    """Return the factor that converts a value in ``unit`` to SI.
 
     Args:
-        unit: Factors separated by blanks, each with an optional power; one after a slash divides, as in ``"ug
+        unit: Factors separated by blanks, each with an optional power; a factor after a slash divides, as in ``"ug
             mm^2/s^2"`` or ``"N s^2/m^2"``. Angles become radians.
 
     Raises:
@@ -61,10 +61,10 @@ def read_table(path: str) -> dict[str, Any]:
 
     Args:
         path: TOML file in ``assets``, such as ``"worm/parameters.toml"``. Each entry has ``value`` as printed and
-            ``unit``, and where the printed value is a slip ``used`` and ``note``.
+            ``unit``, and ``used`` and ``note`` if the printed value is a misprint.
 
     Returns:
-        dict: Name to number, or to an array where the entry lists several.
+        dict: Name to number, or to an array if the entry is a list.
 
     Raises:
         ValueError: If an entry lacks ``value`` or ``unit``, or its unit is not known.

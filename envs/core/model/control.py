@@ -1,6 +1,6 @@
 """Controllers: a `Controller` drives an animal, a `TaskController` plays a task.
 
-Both name what they read, so that it is checked once, before anything moves, and not found out in the middle.
+Both list the names they read, so that missing ones are found before the simulation starts.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ Values = Mapping[str, Floats]
 
 @runtime_checkable
 class Controller(Protocol):
-    """An animal's own controller: its drive in SI, from time and what is sensed.
+    """Controller of an animal: computes the drive in SI from time and signals.
 
-    In `simulate` it reads the animal's signals, in an environment the fields of the observation, which have the
-    same names where they are the same quantities.
+    In `simulate` it reads the animal's signals, in an environment the fields of the observation. A field and a signal
+    with the same name are the same quantity.
     """
 
     @property
@@ -36,46 +36,49 @@ class Controller(Protocol):
         """Names of the signals that ``drive`` reads."""
 
     def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
-        """Drive (B, nu) at times ``t`` (B,) s; ``first`` (B,) marks rows that begin an episode."""
+        """Return the drive (B, nu) at times ``t`` (B,) s; ``first`` (B,) marks rows that start an episode."""
 
 
 @runtime_checkable
 class TaskController(Protocol):
-    """Plays a task whose actions are more, or other, than the drive of its animal: answers, a moving plate."""
+    """Controller for a task with actions that are not just the animal's drive, such as answers or a moving plate."""
 
     @property
     def reads(self) -> tuple[str, ...]:
         """Names of the fields of the observation that ``choose`` reads."""
 
     def choose(self, t: Floats, fields: Values, first: Flags) -> Floats:
-        """Values of the action in SI (B, action_size), in the order of ``task.action_fields()``."""
+        """Return the values of the action in SI (B, action_size), in the order of ``task.action_fields()``."""
 
 
 class OpenLoop(ABC):
-    """A controller that listens to nothing, not even to what it did before: its drive is a function of time.
-
-    `simulate` asks it for many times at once.
-    """
+    """Controller without memory or input: its drive is a function of time, evaluated at many times in one call."""
 
     reads: tuple[str, ...] = ()
 
     @abstractmethod
     def at(self, t: Floats) -> Floats:
-        """Drive (T, nu) at times ``t`` (T,) s, each as if it were the only one; or (T, B, nu), of B animals."""
+        """Return the drive (T, nu) at times ``t`` (T,) s, or (T, B, nu) for B animals; times must be independent."""
 
     def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
-        """Drive (B, nu) at times ``t`` (B,) s."""
+        """Return the drive (B, nu) at times ``t`` (B,) s."""
         return self.at(t)
 
 
 class Schedule(OpenLoop):
-    """A drive as a table over time, each row held until the next; the first before it begins, the last for ever.
+    """Drive as a table over time; each row applies until the next one.
 
-    ``times`` (N,), s, rise and say when each row begins, or a number is the interval between them, the first at 0;
-    ``values`` (N, nu) are in SI for all animals, or (N, B, nu) for each. ``names`` of the columns, if they are given,
-    say which of an animal's ``drive_names`` each is, in whatever order they stand; without them the order is the
-    animal's. ValueError for times that do not rise, values that are no finite numbers, one row for each time, or names
-    that are not one for each column.
+    The first row also applies before its time, and the last row applies until the end.
+
+    Args:
+        times ((N,) or float, s): Increasing start times of the rows, or a constant interval with the first row at 0.
+        values ((N, nu) or (N, B, nu)): Drive in SI, for all animals or for each.
+        names: Name of each column, one of the animal's ``drive_names``, in any order; by default, columns are in the
+            animal's order.
+
+    Raises:
+        ValueError: If times do not increase, values are not finite numbers with a row per time, or there is not one
+            name per column.
 
     Examples:
         >>> from gymnosoma.envs import Schedule, simulate
@@ -95,30 +98,32 @@ class Schedule(OpenLoop):
         else:
             self.times = numbers("times", times)
         if self.times.shape != (len(self.values),) or not (np.diff(self.times) > 0).all():
-            raise ValueError(f"times must rise, one for each of {len(self.values)} rows of values, got {shown(times)}")
+            raise ValueError(f"times must increase, one per row of values ({len(self.values)}), got {shown(times)}")
         self.names = None if names is None else tuple(names)
         if names is not None and not len(set(names)) == len(names) == self.values.shape[-1]:
-            raise ValueError(f"names must be {self.values.shape[-1]}, each once, got {', '.join(map(repr, names))}")
+            raise ValueError(f"names must be {self.values.shape[-1]} distinct, got {', '.join(map(repr, names))}")
 
     @classmethod
     def read(cls, path: str | Path) -> Self:
-        """Read a CSV file of times (s) and the drive, whose first line may name the columns.
+        """Read a CSV file of times (s) and the drive.
 
-        Where it does, one of them is ``time`` and the others are what drives the animal (``animal.drive_names``), in
-        any order. Otherwise the first column is the time, and the others are in the animal's order. ValueError, which
-        names the file, if it cannot be read or is no such table.
+        If the first line has names, one must be ``time`` and the rest the animal's ``drive_names``, in any order.
+        Without names, the first column is the time, and the rest are in the animal's order.
+
+        Raises:
+            ValueError: If the file cannot be read or is not such a table; the message names it.
         """
         path = Path(path)
         try:
-            if path.exists() and not path.is_file():  # a pipe would be waited for
-                raise ValueError("it is no file")
+            if path.exists() and not path.is_file():  # reading a pipe may never end
+                raise ValueError("it is not a regular file")
             names, lines = _header(path.read_text(encoding="utf-8-sig").splitlines())
             if names is not None and names.count("time") != 1:
                 raise ValueError(f"one column must be named 'time', got {', '.join(map(repr, names))}")
-            with warnings.catch_warnings(action="error"):  # of an empty file
+            with warnings.catch_warnings(action="error"):  # for an empty file
                 table = np.loadtxt(lines, delimiter=",", ndmin=2)
             if table.shape[1] < 2:
-                raise ValueError("it must have columns of the drive beside the time")
+                raise ValueError("it must have columns of the drive after the time")
             if names is None:
                 return cls(table[:, 0], table[:, 1:])
             if table.shape[1] != len(names):
@@ -130,7 +135,7 @@ class Schedule(OpenLoop):
             raise ValueError(f"drive {str(path)!r} cannot be read: {reason}") from None
 
     def ordered(self, names: Sequence[str]) -> Schedule:
-        """This schedule with its columns in the order of ``names``; ValueError unless they have these names."""
+        """Return the schedule with columns in the order of ``names``; raises ValueError if its names differ."""
         if self.names is None or self.names == tuple(names):
             return self
         wrong = [f"{name!r} is not known{suggestion(name, names)}" for name in self.names if name not in names]
@@ -140,18 +145,18 @@ class Schedule(OpenLoop):
         return Schedule(self.times, self.values[..., [self.names.index(name) for name in names]], names)
 
     def at(self, t: Floats) -> Floats:
-        """Drive (T, nu) or (T, B, nu) at times ``t`` (T,) s."""
+        """Return the drive (T, nu) or (T, B, nu) at times ``t`` (T,) s."""
         row = np.searchsorted(self.times, t, "right") - 1
         return self.values[np.maximum(row, 0)]
 
     def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
-        """Drive (B, nu) at times ``t`` (B,) s."""
+        """Return the drive (B, nu) at times ``t`` (B,) s."""
         values = self.at(t)
         return values if values.ndim == 2 else values[np.arange(len(t)), np.arange(len(t))]
 
 
 def _header(lines: list[str]) -> tuple[list[str] | None, list[str]]:
-    """Names of the columns of a CSV file, None where no line names them, and the lines that follow."""
+    """Return the names of a CSV file's columns, or None without a line of names, and the other lines."""
     lines = [line for line in lines if line.strip() and not line.startswith("#")]
     first = [cell.strip() for cell in next(csv.reader(lines[:1], skipinitialspace=True), [])]
     try:
@@ -163,14 +168,14 @@ def _header(lines: list[str]) -> tuple[list[str] | None, list[str]]:
 
 
 def check_reads(controller: Any, signals: Iterable[str], where: str) -> None:
-    """Raise ValueError, which names what is missing, unless ``signals`` has all that a controller reads.
+    """Raise ValueError unless ``signals`` includes all names that a controller reads.
 
-    ``where`` says who offers these names, such as ``"Worm senses"``.
+    ``where`` completes the message, such as ``"Worm senses"``.
     """
     names = tuple(signals)
     missing = [name for name in controller.reads if name not in names]
     if missing:
         raise ValueError(
-            f"controller {type(controller).__name__} reads {', '.join(map(repr, missing))}; {where} only "
+            f"controller {type(controller).__name__} reads {', '.join(map(repr, missing))}, but {where} only "
             f"{', '.join(names)}"
         )

@@ -1,4 +1,4 @@
-"""Events: parameters of an animal that take other values at a time."""
+"""Events: changes of an animal's parameters at given times."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from .quantities import Option
 
 @dataclass(frozen=True)
 class Event:
-    """What changes at a time: physical parameters of the animal, as ``set_parameters`` takes them.
+    """Change of physical parameters at a given time, as by ``set_parameters``.
 
-    It takes effect when the first control period begins (in `simulate`: the first ``hold``) that does so at or after
-    ``time``, to within half a time step. A mapping says the same, ``{"time": 2.0, "stiffness": 1e-10}``, so that JSON
-    can.
+    It takes effect at the first start of a control period (in `simulate`: of a ``hold``) at or after ``time``, to
+    within half a time step. A mapping such as ``{"time": 2.0, "stiffness": 1e-10}`` is equivalent and can be written in
+    JSON.
 
     Args:
-        time (float, s, at least 0): Since the start of the episode.
-        values: Name of a parameter to its value in SI, for all rows or one for each.
+        time (float, s, at least 0): Time since the start of the episode.
+        values: Name of a parameter to its value in SI, for all rows or one per row.
 
     Raises:
-        ValueError: For a time that is no such number, or no values.
+        ValueError: If the time is invalid or there are no values.
 
     Examples:
-        A worm's muscles go slack after a second, and water turns into agar after two:
+        A worm's muscles lose their stiffness after a second, and water turns into agar after two:
 
         >>> from gymnosoma.envs import Event, simulate
         >>> from gymnosoma.envs.worm import SineKymogram, Worm, WormParams
@@ -39,11 +39,11 @@ class Event:
         >>> worm = Worm(WormParams.in_medium(0.0))
         >>> run = simulate(worm, SineKymogram.for_medium(0.0), 3.0, events=[slack, thick])
 
-        In an environment they belong to a reset:
+        In an environment, events are options of a reset:
 
         >>> import gymnasium
         >>> env = gymnasium.make("gymnosoma/WormSwim-v0")
-        >>> seen, info = env.reset(seed=0, options={"events": [slack, {"time": 2.0, "damping": 0.0}]})
+        >>> observation, info = env.reset(seed=0, options={"events": [slack, {"time": 2.0, "damping": 0.0}]})
     """
 
     time: float
@@ -55,24 +55,24 @@ class Event:
             raise ValueError(f"values must map names of parameters to values, got {shown(self.values)}")
 
     def of(self, row: int) -> Event:
-        """What happens in one row, where values have an entry for each."""
+        """Return the event of one row, if values have an entry per row."""
         return Event(self.time, {name: np.array(np.asarray(value)[row]) for name, value in self.values.items()})
 
 
 def read_events(label: str, events: Any, parameters: Mapping[str, Option], count: int) -> list[Event]:
-    """Check events, and spread their values over rows.
+    """Check events and broadcast their values to rows.
 
     Args:
-        label: Their name in errors.
+        label: Name of the events in messages.
         events (sequence of Event or mapping)
-        parameters: What may be set.
-        count: Rows.
+        parameters: Parameters that may be set.
+        count: Number of rows.
 
     Returns:
-        list of Event: By time, those of the same time in their order; values are arrays (count, ...).
+        list of Event: Sorted by time; values are arrays (count, ...).
 
     Raises:
-        ValueError: For what is no event, an unknown name, a wrong shape, or a time or value out of range.
+        ValueError: If an event is invalid, a name is unknown, a shape is wrong, or a time or value is out of range.
     """
     if not isinstance(events, Sequence) or isinstance(events, str | bytes | bytearray):
         raise ValueError(f"{label} must be a list of Event, or of mappings with a time, got {shown(events)}")
@@ -95,10 +95,10 @@ def read_events(label: str, events: Any, parameters: Mapping[str, Option], count
 
 
 class EventQueue:
-    """Events to come in each of many rows; one without events costs nothing.
+    """Future events of each row.
 
     Args:
-        count: Rows.
+        count: Number of rows.
     """
 
     def __init__(self, count: int) -> None:
@@ -106,12 +106,12 @@ class EventQueue:
         self._any = False
 
     def set(self, row: int, events: Sequence[Event]) -> None:
-        """Replace what is to come in a ``row`` by checked events, whose values are the row's own."""
+        """Replace the future events of a ``row`` by checked ones with the row's values."""
         self.waiting[row] = list(events)
         self._any = self._any or bool(events)
 
     def apply_due(self, rows: NDArray[Any], ids: NDArray[np.int64], dt: float) -> None:
-        """Apply, in ``ids``, the events that are due in a control period that begins now."""
+        """Apply the events in ``ids`` that are due in the control period that starts now."""
         if not self._any:
             return
         for i in ids:

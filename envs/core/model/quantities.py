@@ -1,4 +1,4 @@
-"""What an animal is described by: parameters that can be set, and signals that can be read."""
+"""Quantities of an animal: parameters that can be set, and signals that can be read."""
 
 from __future__ import annotations
 
@@ -21,15 +21,14 @@ Params = TypeVar("Params", bound=Any)
 
 @dataclass(frozen=True)
 class Signal:
-    """What can be read of an animal.
+    """Quantity that can be read from an animal.
 
     Args:
-        shape: Of one row's value, such as "(n - 1,)".
-        unit: SI unit; several, separated by commas, where the numbers differ in it.
-        meaning: For the documentation.
-        function (callable or str): Gives the values (B, ...) of an animal and its rows (B,); or the name of a method of
-            the animal that gives them of its rows, or else of a field of the rows. By default that is the signal's
-            name.
+        shape: Shape of one row's value, such as "(n - 1,)".
+        unit: SI unit of the values; separated by commas if the numbers have different units.
+        meaning: Text for the documentation.
+        function (callable or str): Function from an animal and its rows (B,) to the values (B, ...); or the name of
+            such a method of the animal, or of a field of the rows. The default is the signal's name.
     """
 
     shape: str
@@ -38,7 +37,7 @@ class Signal:
     function: Callable[[Any, NDArray[Any]], NDArray[np.float64]] | str | None = None
 
     def of(self, name: str, animal: Any) -> Callable[[NDArray[Any]], NDArray[np.float64]]:
-        """The function of rows that reads this signal of an animal, by its name: of a field an `itemgetter`."""
+        """Return the function from rows to this signal of an animal; it is an `itemgetter` for a field."""
         if callable(self.function):
             return partial(self.function, animal)
         source = self.function or name
@@ -46,12 +45,12 @@ class Signal:
 
 
 def labels(name: str, shape: tuple[int, ...]) -> list[str]:
-    """Names of the numbers of an array, such as ``centre_0`` and ``centre_1``; of a single number its own."""
+    """Return names for the numbers of an array, such as ``centre_0``; a single number keeps its name."""
     return ["_".join([name, *map(str, place)]) for place in np.ndindex(shape)]
 
 
 def signal_table(signals: Mapping[str, Signal]) -> str:
-    """Lay out a table of signals in reStructuredText, as the documentation of an animal's class holds it."""
+    """Return a table of signals in reStructuredText for the docstring of an animal's class."""
     rows = [("name", "shape", "unit", "meaning")]
     for name, signal in signals.items():
         first, *more = textwrap.wrap(signal.meaning, 66) or [""]
@@ -67,10 +66,10 @@ class Option:
     """A value that ``reset(options=...)`` accepts and ``randomize`` may draw.
 
     Args:
-        low, high: Allowed range, both ends included: where the model means something, some orders of magnitude around
-            what was published.
-        meaning: For the documentation.
-        shape (tuple of int): Of one row's value.
+        low, high: Allowed range, including both ends: a few orders of magnitude around published values, if the model
+            is valid there.
+        meaning: Text for the documentation.
+        shape (tuple of int): Shape of one row's value.
     """
 
     low: float
@@ -84,20 +83,20 @@ class Option:
             raise ValueError(f"low and high must be finite and in order, got {self.low!r} and {self.high!r}")
 
     def check(self, name: str, value: ArrayLike) -> NDArray[np.float64]:
-        """Check a value, or one per row; ValueError if it is none, or out of range."""
+        """Check a value, or one per row; raises ValueError if it is invalid or out of range."""
         return within(name, value, self.low, self.high, self.unit)
 
     def spread(self, name: str, value: ArrayLike, count: int) -> NDArray[np.float64]:
-        """Check a value and spread it over rows, ``(count, *shape)``.
+        """Check a value and broadcast it to rows, ``(count, *shape)``.
 
         Args:
-            name: For errors.
-            value (array_like): For all rows, of ``shape`` or a number for all of it; or with a leading axis of
-                ``count``. Where ``count`` numbers could be either, they are of ``shape``.
-            count: Rows.
+            name: Name of the option in messages.
+            value (array_like): A number or an array of ``shape`` for all rows, or with a leading axis of ``count``. If
+                ``shape`` is ``(count,)``, an array of this shape is for all rows.
+            count: Number of rows.
 
         Raises:
-            ValueError: If it is no such value, or out of range.
+            ValueError: If the value is invalid or out of range.
         """
         array = self.check(name, value)
         if self.shape and array.shape == (count,) != self.shape:
@@ -110,7 +109,10 @@ class Option:
 
 
 def documented(ranges: Mapping[str, Option]) -> Callable[[type[Params]], type[Params]]:
-    """Write type, range, unit and meaning of a dataclass's fields where its docstring has a line ``{ranges}``."""
+    """Return a decorator that replaces the line ``{ranges}`` in a dataclass's docstring by its fields.
+
+    Each field is listed with its type, range, unit and meaning.
+    """
 
     def document(kind: type[Params]) -> type[Params]:
         lines = []
@@ -119,7 +121,7 @@ def documented(ranges: Mapping[str, Option]) -> Callable[[type[Params]], type[Pa
                 unit = "" if option.unit == "1" else f" {option.unit}"
                 meaning = f"{option.meaning[:1].upper()}{option.meaning[1:]}."
                 lines.append(f"{field.name} ({field.type}, {option.low:g} to {option.high:g}{unit}): {meaning}")
-        text = kind.__doc__ or ""  # python -OO leaves none
+        text = kind.__doc__ or ""  # python -OO removes it
         kind.__doc__ = re.sub(
             r"^( *)\{ranges\}$", lambda match: textwrap.indent("\n".join(lines), match[1]), text, flags=re.M
         )
