@@ -132,9 +132,9 @@ def test_threads_and_number_of_rows_do_not_matter(scheme):
 ROWS = 5
 
 WRONG = {
-    "ids must lie within [0, 4], got [1, 5]": {"ids": np.array([1, 5])},
-    "ids must lie within [0, 4], got [0, 100000000]": {"ids": np.array([0, 10**8])},
-    "ids must lie within [0, 4], got [-1, 2]": {"ids": np.array([-1, 2])},
+    "ids must be within [0, 4], got [1, 5]": {"ids": np.array([1, 5])},
+    "ids must be within [0, 4], got [0, 100000000]": {"ids": np.array([0, 10**8])},
+    "ids must be within [0, 4], got [-1, 2]": {"ids": np.array([-1, 2])},
     "ids must name each row once, got [3, 3]": {"ids": np.array([3, 3])},
     "ids must be an array (A,) of integers, got [0.0, 1.5]": {"ids": np.array([0.0, 1.5])},
     "ids must be an array (A,) of integers, got [True, False]": {"ids": np.array([True, False])},
@@ -142,8 +142,8 @@ WRONG = {
     "steps must be an integer from 1 to 281474976710656, got 1.5": {"steps": 1.5},
     "rows must be records (B,) of this animal": {"rows": lambda rows: rows.view(np.float64)},
     "rows must be records (B,) of this": {"rows": lambda rows: np.zeros(ROWS, [*rows.dtype.descr, ("more", float)])},
-    "rows must be records (B,) of this animal as": {"rows": lambda rows: np.repeat(rows, 2)[::2]},
-    "rows must be records (B,) of this animal as rows": {
+    "rows must be records (B,) of this animal, contiguous": {"rows": lambda rows: np.repeat(rows, 2)[::2]},
+    "rows must be records (B,) of this animal, contiguous and": {
         "rows": lambda rows: np.frombuffer(rows.tobytes(), rows.dtype)
     },
     "stride must be an integer from 1 to": {"stride": 0},

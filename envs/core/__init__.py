@@ -1,1 +1,1 @@
-"""What all animals share: compilation, lanes, environments, tables, geometry, drawing."""
+"""Shared code of all animals: compilation, lanes, environments, tables, geometry, drawing."""

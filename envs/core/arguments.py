@@ -36,10 +36,10 @@ def choice(name: str, value: Any, choices: Iterable[str]) -> None:
 def one_of(name: str, value: Any, choices: Iterable[str], more: str = "") -> str:
     """Return a message for a name that is not one of the ``choices``, with a suggestion, the choices and ``more``."""
     names = tuple(choices)
-    meant, listed = suggestion(value, names), f"{', '.join(names)}{more}"
-    if meant:
-        return f"{name} {shown(value)} is not known{meant} It must be one of {listed}"
-    return f"{name} must be one of {listed}, got {shown(value)}"
+    hint, allowed = suggestion(value, names), f"{', '.join(names)}{more}"
+    if hint:
+        return f"{name} {shown(value)} is not known{hint} It must be one of {allowed}"
+    return f"{name} must be one of {allowed}, got {shown(value)}"
 
 
 def suggestion(value: Any, choices: Iterable[str]) -> str:

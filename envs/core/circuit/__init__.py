@@ -1,1 +1,1 @@
-"""Nervous systems as data, and the kernels that run them."""
+"""Nervous systems as data, and the kernels that simulate them."""

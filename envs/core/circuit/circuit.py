@@ -323,11 +323,11 @@ class Circuit:
         self._check_shape(f"{label}: strength", projection.strength)
 
     def _check_senses(self) -> None:
-        felt = [sense.population for sense in self.senses]
-        for name in felt:
+        names = [sense.population for sense in self.senses]
+        for name in names:
             choice("sense: population", name, self.names[self.neurons :])
-        _once("senses", felt)
-        if missing := set(self.names[self.neurons :]) - set(felt):
+        _once("senses", names)
+        if missing := set(self.names[self.neurons :]) - set(names):
             raise ValueError(f"senses must have one for each 'sense' population, missing are {sorted(missing)}")
 
     def __getitem__(self, name: str) -> Population:
@@ -578,8 +578,8 @@ def _weights(label: str, value: Any) -> Weights:
 
 def _once(name: str, labels: Iterable[str]) -> None:
     names = list(labels)
-    if twice := sorted({each for each in names if names.count(each) > 1}):
-        raise ValueError(f"{name} must have each name once, got {', '.join(twice)} more than once; set name")
+    if repeats := sorted({each for each in names if names.count(each) > 1}):
+        raise ValueError(f"{name} must have each name once, got {', '.join(repeats)} more than once; set name")
 
 
 def _mapping(name: str, table: Any) -> Mapping[str, Any]:

@@ -110,8 +110,8 @@ class Wiring:
         one["adaptation_rate"][i] = 1.0 / (each.adaptation_delay or 1.0)
         one["shape"][i] = OUTPUTS.get(each.output or "", 0)
         if each.kind == SENSE:
-            felt = [sense.population for sense in self.circuit.senses]
-            one["sense"][i] = felt.index(each.name)
+            names = [sense.population for sense in self.circuit.senses]
+            one["sense"][i] = names.index(each.name)
         else:
             factor = 2.0 * np.pi if each.kind == PHASE else 1.0
             one["brainstem"][i] = factor * np.broadcast_to(each.tonic, one["brainstem"][i].shape)

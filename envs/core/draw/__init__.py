@@ -1,1 +1,1 @@
-"""Pictures: a canvas, views of animals, and small pictures that are observed."""
+"""Pictures: a canvas, views of animals, and pixel observations."""

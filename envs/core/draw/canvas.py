@@ -1,9 +1,9 @@
-"""The drawing canvas of all pictures: panels with their own units on a page of at least 960 x 540 points.
+"""Drawing canvas of all pictures: panels with their own units on a page of at least 960 x 540 points.
 
-A picture is laid out in points [pt] and drawn in the units of its panels (metres, seconds, radians), y up;
-pixels are known here alone. A frame that is narrower than 960 x 540 has a higher page, one that is flatter a wider
-one: no layout need fit into less. Everything is drawn at twice the size and scaled down, which smooths all edges.
-No display is needed: pygame's video driver is never touched.
+A picture is laid out in points [pt] and drawn in the units of its panels (metres, seconds, radians), y up; only this
+module uses pixels. The page of a frame with another aspect ratio than 960 x 540 is higher or wider, so layouts always
+have this space. Pictures are drawn at twice their size and scaled down, which smooths edges. No display is needed,
+because pygame's video driver is not used.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
 import pygame
 
 WIDTH, HEIGHT = 960.0, 540.0
-"""Least size of a page, pt."""
+"""Smallest size of a page, pt."""
 
 HEADER = 64.0
-"""Height of the captions at the top of a page, pt: labels of what is seen in a view stay out of it."""
+"""Height of the captions at the top of a page, pt; labels in views do not overlap it."""
 
 FARTHEST = 2.5
-"""The shorter side of a view shows at most so many times ``span``, or what is followed would shrink to a dot."""
+"""Largest extent of a view's shorter side, as a multiple of ``span``, so that the animal stays visible."""
 
 _SUPER = 2
 _LEGIBLE = 6
-"""Smallest font that is drawn, in pixels of the double size; a smaller one could not be read."""
+"""Smallest font that is drawn, in pixels at double size; smaller text is illegible."""
 
 Colour = tuple[int, ...]
-"""Red, green, blue, and for something translucent a fourth: its opacity, all 0 to 255."""
+"""Red, green, blue and, if translucent, opacity, all 0 to 255."""
 
 PAPER: Colour = (250, 249, 245)
 PLATE: Colour = (250, 249, 245, 230)
@@ -49,45 +49,45 @@ AFT: Colour = (72, 158, 206)
 
 
 def mix(one: Colour, other: Colour, share: float) -> Colour:
-    """Colour on the way from ``one`` (share 0) to ``other`` (share 1)."""
+    """Interpolate between the colours ``one`` (share 0) and ``other`` (share 1)."""
     return tuple(round(a + (b - a) * share) for a, b in zip(one, other, strict=True))
 
 
 def diverging(values: ArrayLike, limit: float) -> NDArray[np.uint8]:
-    """Colours (..., 3) of signed values: COLD at -limit, CARD at 0, WARM at +limit."""
+    """Return colours (..., 3) of signed values: COLD at -limit, CARD at 0, WARM at +limit."""
     level = np.clip(np.asarray(values, float) / limit, -1.0, 1.0)[..., None]
     ends = np.where(level > 0, np.array(WARM, float), np.array(COLD, float))
     return (CARD + (ends - CARD) * np.abs(level) ** 0.8).astype(np.uint8)
 
 
 def sequential(values: ArrayLike, limit: float, colour: Colour = INK) -> NDArray[np.uint8]:
-    """Colours (..., 3) of values from 0 (CARD) to ``limit``."""
+    """Return colours (..., 3) of values from 0 (CARD) to ``limit``."""
     level = np.clip(np.asarray(values, float) / limit, 0.0, 1.0)[..., None]
     return (CARD + (np.array(colour, float) - CARD) * level).astype(np.uint8)
 
 
 def quantity(value: float, unit: str, digits: int = 3) -> str:
-    """Write a value in SI with the prefix that suits it, such as ``quantity(2e-4, "m")``: 200 µm."""
+    """Format a value in SI with a suitable prefix, such as ``quantity(2e-4, "m")``: 200 µm."""
     power = 0 if value == 0 else int(np.clip(np.floor(np.log10(abs(value)) / 3 + 1e-9), -5, 3))
     scaled = float(f"{value / 1000.0**power:.{digits}g}")
     return f"{scaled:g} {'fpnµm kMG'[power + 5].strip()}{unit}"
 
 
 def rounded(value: float) -> float:
-    """Largest of 1, 2, 5, 10, 20, ... (and 0.5, 0.2, ...) that does not exceed ``value``."""
+    """Return the largest of ..., 0.2, 0.5, 1, 2, 5, 10, 20, ... that does not exceed ``value``."""
     power = 10.0 ** np.floor(np.log10(value) + 1e-9)
     return float(power * max(step for step in (1, 2, 5) if step * power <= value * (1 + 1e-9)))
 
 
 def outline(points: NDArray[np.float64], radius: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Sides of a body of varying width.
+    """Return both sides of a body with varying width.
 
     Args:
         points ((N, 2) float): Midline, first to last.
         radius ((N,) or scalar): Half width, in the same unit.
 
     Returns:
-        left, right (N, 2) float: As seen when walking along the midline, y up.
+        left, right (N, 2) float: Left and right when walking along the midline, y up.
     """
     along = np.gradient(points, axis=0)
     along /= np.maximum(np.hypot(along[:, 0], along[:, 1]), 1e-300)[:, None]
@@ -96,22 +96,22 @@ def outline(points: NDArray[np.float64], radius: ArrayLike) -> tuple[NDArray[np.
 
 
 def steady(track: NDArray[np.float64], moments: int, reach: float = np.inf) -> NDArray[np.float64]:
-    """Where a camera that does not shake looks: the trend (2,) of the newest ``moments`` of a track (N, 2).
+    """Return the position (2,) of a smooth camera: the trend of the newest ``moments`` of a track (N, 2).
 
-    It is never farther than ``reach`` from the present, along each axis. It depends on the past alone, not on which
-    moments were drawn, so equal pasts give equal frames.
+    It is at most ``reach`` from the newest position along each axis. It depends only on the track, and not on which
+    moments were drawn, so equal tracks give equal frames.
     """
     newest = track[-max(1, moments) :]
     half = len(newest) // 2
     if half == 0:
         return newest[0]
     older, recent = newest[:half].mean(0), newest[half:].mean(0)
-    trend = recent + 0.5 * (recent - older)  # a mean alone would lag behind by half its time
+    trend = recent + 0.5 * (recent - older)  # a mean alone would lag
     return np.clip(trend, newest[-1] - reach, newest[-1] + reach)
 
 
 def past(rows: NDArray[Any], moments: int) -> list[NDArray[np.float64]]:
-    """Where an animal was in the older half of its newest ``moments``, for a camera that keeps its trail in sight."""
+    """Return the track of an animal in the older half of its newest ``moments``, to keep it in view."""
     return [rows["centre"][-moments:][: 1 + min(moments, len(rows)) // 2]]
 
 
@@ -124,20 +124,20 @@ def _font(size: int) -> pygame.font.Font:
 def _write(text: str, size: int, colour: Colour) -> pygame.Surface:
     try:
         return _font(size).render(text, True, colour[:3])
-    except pygame.error:  # someone has quit pygame, as Gymnasium's HumanRendering does
+    except pygame.error:  # pygame was quit, for example by Gymnasium's HumanRendering
         _font.cache_clear()
         return _font(size).render(text, True, colour[:3])
 
 
 class Panel:
-    """A rectangle of the page with its own units; what lies outside is cut off.
+    """Rectangle of the page with its own units; drawings are clipped to it.
 
     Args:
-        surface: Its pixels.
-        scale: Pixels in a point.
+        surface: Pixels of the panel.
+        scale: Pixels per point.
         area ((x, y, width, height), pt)
-        low, high ((2,) float): Values at its lower left and upper right corner; swapped for an axis that runs the other
-            way.
+        low, high ((2,) float): Values at its lower left and upper right corner; swapped for an axis in the other
+            direction.
     """
 
     def __init__(
@@ -150,15 +150,15 @@ class Panel:
     ) -> None:
         self.surface, self.scale, self.area = surface, scale, area
         self.low, self.high = np.asarray(low, float), np.asarray(high, float)
-        self.header = 0.0  # pt at the top that labels with a plate stay out of
+        self.header = 0.0  # pt at the top without labels that have a plate
         size = np.array(surface.get_size(), float)
         self._stretch = np.array([size[0], -size[1]]) / (self.high - self.low)
         self._shift = np.array([0.0, size[1]]) - self.low * self._stretch
 
     def place(self, points: ArrayLike) -> NDArray[np.float64]:
-        """Pixels (N, 2) of points (N, 2) in the panel's units."""
+        """Return the pixels (N, 2) of points (N, 2) in the panel's units."""
         pixels = np.asarray(points, float) * self._stretch + self._shift
-        return np.fmin(np.fmax(pixels, -1e5), 1e5)  # NaN too: the drawing functions cannot bear it
+        return np.fmin(np.fmax(pixels, -1e5), 1e5)  # removes NaN, which the drawing functions reject
 
     @property
     def point(self) -> float:
@@ -166,19 +166,19 @@ class Panel:
         return float(self.scale / abs(self._stretch[0]))
 
     def polygon(self, points: ArrayLike, colour: Colour, edge: Colour | None = None, width: float = 1.0) -> None:
-        """Fill a polygon, and draw its edge ``width`` [pt] wide."""
+        """Fill a polygon, and draw its edge with ``width`` [pt]."""
         pixels = self.place(points)
         self._paint(pixels, colour, 2.0, lambda surface, at: _fill(surface, at, colour))
         if edge is not None:
             self.polyline(np.concatenate([points, np.asarray(points)[:1]]), edge, width)
 
     def polyline(self, points: ArrayLike, colour: Colour, width: float = 1.5, fade: Colour | None = None) -> None:
-        """Draw a line ``width`` [pt] wide; with ``fade``, from that colour at its first point."""
+        """Draw a line with ``width`` [pt]; with ``fade``, the first point has that colour."""
         pixels = self.place(points)
         step = np.abs(np.diff(pixels, axis=0)).max(1, initial=0.0)
         if len(pixels) < 2:
             return
-        # Points closer than three pixels, of the double size, add nothing but time.
+        # Points closer than three pixels at double size take time without a visible effect.
         keep = np.diff(np.floor(np.cumsum(step) / 3.0), prepend=0.0) > 0
         keep[-1] = True
         pixels = np.concatenate([pixels[:1], pixels[1:][keep]])
@@ -209,7 +209,7 @@ class Panel:
         self.polyline(np.asarray(at) + radius * np.stack([np.cos(turn), np.sin(turn)], 1), colour, width)
 
     def arrow(self, start: ArrayLike, vector: ArrayLike, colour: Colour, width: float = 1.5) -> None:
-        """Draw an arrow; its head is in proportion to ``width`` [pt], and smaller on a short arrow."""
+        """Draw an arrow; its head is proportional to ``width`` [pt], and smaller on a short arrow."""
         start = np.asarray(start, float)
         tail, tip = self.place(np.stack([start, start + np.asarray(vector, float)]))
         reach = float(np.hypot(*(tip - tail)))
@@ -225,7 +225,7 @@ class Panel:
         self._paint(shape, colour, 2.0, lambda surface, at: _fill(surface, at, colour))
 
     def raster(self, colours: NDArray[np.uint8], low: ArrayLike | None = None, high: ArrayLike | None = None) -> None:
-        """Draw cells of colours (rows, columns, 3), first row on top, between two corners (the panel's)."""
+        """Draw cells of colours (rows, columns, 3), first row on top, between two corners (default: the panel's)."""
         rows, columns = colours.shape[:2]
         ends = self.place(np.array([self.low if low is None else low, self.high if high is None else high]))
         (x0, y1), (x1, y0) = np.rint(ends).astype(int)
@@ -249,9 +249,9 @@ class Panel:
         Args:
             at ((2,) float)
             size (pt)
-            align ((2,) float): Part of the text's width left of ``at``, and of its height above it.
-            offset ((2,) float, pt): To the right and down.
-            back: Of a plate behind the text, so that it can be read above a drawing.
+            align ((2,) float): Fractions of the text's width left of ``at`` and of its height above it.
+            offset ((2,) float, pt): Shift to the right and down.
+            back: Colour of a plate behind the text, which keeps it legible above a drawing.
         """
         size_px = round(1.2 * size * self.scale)
         if not text or size_px < _LEGIBLE:
@@ -271,16 +271,16 @@ class Panel:
         self.surface.blit(image, np.rint(corner).tolist())
 
     def inside(self, at: ArrayLike, rim: float = 36.0) -> NDArray[np.float64]:
-        """Point (2,) of a view that is nearest to ``at`` and at least ``rim`` [pt] from its border and captions."""
+        """Return the point (2,) of a view nearest to ``at`` and at least ``rim`` [pt] from its border and captions."""
         low, high = self.low + rim * self.point, self.high - [rim * self.point, (rim + self.header) * self.point]
         return np.clip(at, low, np.maximum(low, high))
 
     def holds(self, at: NDArray[np.float64]) -> bool:
-        """Whether ``at`` (2,) lies inside of a view."""
+        """Return whether ``at`` (2,) is inside a view."""
         return bool(((at >= self.low) & (at <= self.high)).all())
 
     def pointer(self, at: NDArray[np.float64], colour: Colour, name: str = "") -> None:
-        """Where ``at`` (2,) lies outside of a view, point at it from inside; ``name`` says what is there."""
+        """Draw an arrow labelled ``name`` at the border of a view towards ``at`` (2,), if this is outside."""
         if self.holds(at):
             return
         rim = self.inside(at)
@@ -289,7 +289,7 @@ class Panel:
         self.label(name, rim - 34.0 * ahead * (1.0, 0.5), colour, 12, (0.5, 0.5), back=PLATE)
 
     def grid(self, spacing: float, colour: Colour = RULE, width: float = 0.75) -> None:
-        """Draw lines at the multiples of ``spacing``; none where they would lie closer than two points."""
+        """Draw lines at multiples of ``spacing``, unless they would be closer than two points."""
         if spacing < 2.0 * self.point:
             return
         low, high = np.minimum(self.low, self.high), np.maximum(self.low, self.high)
@@ -300,7 +300,7 @@ class Panel:
                 self.polyline(ends, colour, width)
 
     def scale_bar(self, unit: str = "m", colour: Colour = INK) -> None:
-        """Draw a bar of a round length in the lower right corner."""
+        """Draw a bar with a round length in the lower right corner."""
         span, point = abs(self.high[0] - self.low[0]), self.point
         length = rounded(0.18 * min(span, WIDTH * point))
         right, bottom = self.high[0] - 24 * point, self.low[1] + 20 * point
@@ -315,7 +315,7 @@ class Panel:
         margin: float,
         draw: Callable[[pygame.Surface, NDArray[np.float64]], object],
     ) -> None:
-        """Draw, on a sheet of its own where the colour is translucent."""
+        """Draw directly, or on a separate surface if the colour is translucent."""
         if len(colour) == 3:
             draw(self.surface, pixels)
             return
@@ -332,15 +332,16 @@ class Panel:
 def _fill(surface: pygame.Surface, pixels: NDArray[np.float64], colour: Colour) -> None:
     points = pixels.tolist()
     pygame.draw.polygon(surface, colour, points)
-    if len(colour) == 3:  # the smooth edge would show as a line of its own on a translucent shape
+    if len(colour) == 3:  # a smooth edge would be visible on a translucent shape
         pygame.draw.aalines(surface, colour, True, points)
 
 
 class Canvas(Panel):
-    """A page: a panel in points, x right and y down, that holds other panels.
+    """Page: a panel in points, x right and y down, that contains other panels.
 
     Args:
-        width, height: Size of the frames in pixels. The page is 960 pt wide and 540 pt high, or more of one of them.
+        width, height: Size of the frames in pixels. The page is at least 960 pt wide and 540 pt high, and exactly one
+            of these if the aspect ratio differs.
     """
 
     def __init__(self, width: int = 960, height: int = 540) -> None:
@@ -352,7 +353,7 @@ class Canvas(Panel):
         super().__init__(surface, _SUPER * scale, area, (0.0, self.height), (self.width, 0.0))
         self._frame = pygame.Surface(self.size, depth=32)
         self.close = False
-        """Whether views stay near the animal, as large as they can be, and look at where it has been."""
+        """Whether views stay near the animal, at the largest scale, and are centred on its recent track."""
 
     def clear(self, colour: Colour = PAPER) -> None:
         """Start a new picture."""
@@ -363,7 +364,7 @@ class Canvas(Panel):
         self.surface.fill(colour, self._pixels(area))
 
     def panel(self, area: tuple[float, float, float, float], low: ArrayLike, high: ArrayLike) -> Panel:
-        """Panel at ``area`` (x, y, width, height) [pt] whose corners have the values ``low`` and ``high``."""
+        """Return a panel at ``area`` (x, y, width, height) [pt] with the values ``low`` and ``high`` at its corners."""
         return Panel(self.surface.subsurface(self._pixels(area)), self.scale, area, low, high)
 
     def titles(self, headline: str, caption: str) -> None:
@@ -379,14 +380,13 @@ class Canvas(Panel):
         margin: float = 0.0,
         height: float = 0.0,
     ) -> Panel:
-        """Make a panel with equal scales that shows ``points`` (N, 2), ``margin`` around them, and at least ``span``.
+        """Return a panel with equal scales that shows ``points`` (N, 2) with ``margin``, and at least ``span``.
 
         Args:
             area ((x, y, width, height), pt)
-            points ((N, 2) float): In the panel's unit; one point is a camera that follows it. The first is always seen,
-                the others unless they are so far from it that the shorter side of the view would show more than
-                ``FARTHEST`` spans.
-            span, height: Least width and height of the view.
+            points ((N, 2) float): Points in the panel's unit; a single point is followed by the camera. The first is
+                always visible, and the rest unless the shorter side of the view would exceed ``FARTHEST`` spans.
+            span, height: Smallest width and height of the view.
         """
         places = np.atleast_2d(np.asarray(points, float))
         low, high = places.min(0) - margin, places.max(0) + margin
@@ -411,14 +411,14 @@ class Canvas(Panel):
         colour: Colour = INK,
         title: str = "",
     ) -> Panel:
-        """Draw a trace of values (N,) that fills from the left, and scrolls when it is full.
+        """Draw a trace of values (N,) that fills from the left and scrolls when it is full.
 
         Args:
             area ((x, y, width, height), pt)
             time ((N,) float, s)
             values ((N,) float)
             duration (s)
-            limit: The values at the lower and upper end are -limit and +limit.
+            limit: The vertical axis extends from -limit to +limit.
         """
         start = max(time[0], time[-1] - duration)
         panel = self.panel(area, (start, -limit), (start + duration, limit))
@@ -436,11 +436,11 @@ class Canvas(Panel):
             self.box((x, y, width * min(float(share), 1.0), height), colour)
 
     def array(self) -> NDArray[np.uint8]:
-        """Frame (height, width, 3)."""
+        """Return the frame (height, width, 3)."""
         return np.frombuffer(pygame.image.tobytes(self.frame(), "RGB"), np.uint8).reshape(*self.size[::-1], 3).copy()
 
     def frame(self) -> pygame.Surface:
-        """Frame as a surface of the final size."""
+        """Return the frame as a surface of the final size."""
         return pygame.transform.smoothscale(self.surface, self.size, self._frame)
 
     def _pixels(self, area: Sequence[float]) -> pygame.Rect:

@@ -1,4 +1,4 @@
-"""Small pictures of many animals, drawn pixel by pixel."""
+"""Kernel that draws small pictures of many animals, pixel by pixel."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from ..kernels.jit import kernel
 
 @kernel
 def paint(lines, radius, colours, centre, span, paper, rule, spacing, origin, across, out):
-    """Draw thick lines with round ends on ruled paper, the first one lowest, all edges smooth.
+    """Draw thick lines with round ends and smooth edges on ruled paper, in order from bottom to top.
 
     Args:
-        lines ((B, S, 4) float, m): Ends x, y, x, y of each; what is not finite is not drawn.
+        lines ((B, S, 4) float, m): Ends x, y, x, y of each; lines that are not finite are skipped.
         radius ((B, S) float, m): Half width; at least half a pixel is drawn.
         colours ((S, 3) float): 0 to 255.
-        centre ((B, 2) float, m): In the middle of the picture; x to the right, y up.
+        centre ((B, 2) float, m): Middle of the picture; x to the right, y up.
         span ((B,) float, m): Width and height of the picture.
         paper, rule ((B, 3) float): Colours of the paper and of its rules.
-        spacing (m): Between rules.
-        origin ((B, 2) float, m): A place at which rules cross.
+        spacing (m): Distance between rules.
+        origin ((B, 2) float, m): Position of a crossing of rules.
         across ((2, n) float): Scratch.
-        out ((B, n, n, 3) uint8): Written, the top row first.
+        out ((B, n, n, 3) uint8): Output, top row first.
     """
     size = out.shape[1]
     half = 0.5 * size

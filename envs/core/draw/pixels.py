@@ -1,7 +1,7 @@
-"""Observations that are small pictures, drawn directly: without a window, without text, without pygame.
+"""Pixel observations: small pictures drawn without a window, text or pygame.
 
-An animal's package says in ``pixels.py`` what they show: ``sketch(task, rows, memory)`` gives a `Sketch`. What a task
-hides is not drawn.
+``pixels.py`` in an animal's package defines the pictures: ``sketch(task, rows, memory)`` returns a `Sketch`. Hidden
+options of a task are not drawn.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..arguments import whole
 from ..env.task import Rows, Task
 
 SMALLEST, LARGEST = 32, 256
-"""Width and height of such a picture, pixels."""
+"""Smallest and largest width and height of a picture, pixels."""
 
 Colour = tuple[int, int, int]
 
@@ -30,14 +30,14 @@ WATER: Colour = (214, 230, 238)
 
 @dataclass
 class Sketch:
-    """What the pictures of B rows show.
+    """Content of the pictures of B rows.
 
     Args:
-        centre ((B, 2), m): In the middle.
-        span ((B,) or float, m): Width and height.
-        spacing (float, m): Of the rules on the paper, which are part of the medium.
+        centre ((B, 2), m): Middle of the picture.
+        span ((B,) or float, m): Width and height of the picture.
+        spacing (float, m): Distance between the rules on the paper, which are part of the medium.
         paper ((B, 3) or (3,)): Colour of the medium, 0 to 255.
-        origin ((B, 2) or (2,), m): A place at which rules cross: they move with the medium.
+        origin ((B, 2) or (2,), m): Position of a crossing of rules, which moves with the medium.
     """
 
     centre: NDArray[np.float64]
@@ -48,7 +48,7 @@ class Sketch:
     parts: list[tuple[NDArray[np.float64], Any, Any]] = field(default_factory=list)
 
     def chain(self, points: NDArray[np.float64], radius: ArrayLike, colour: Colour) -> None:
-        """Draw lines through points (B, N, 2), above what is there; ``radius`` (m) is one, or (B, N - 1)."""
+        """Draw lines through points (B, N, 2) above earlier parts; ``radius`` (m) is one, or (B, N - 1)."""
         ends = np.concatenate([points[:, :-1], points[:, 1:]], 2)
         self.parts.append((ends, np.broadcast_to(radius, ends.shape[:2]), colour))
 
@@ -57,25 +57,25 @@ class Sketch:
         self.chain(np.stack([at, at], 1), radius, colour)
 
     def target(self, at: NDArray[np.float64], radius: float) -> None:
-        """Draw the goal at (B, 2), at the rim of the picture where it lies outside."""
+        """Draw the goal at (B, 2), or at the border of the picture if it is outside."""
         half = np.reshape(self.span, (-1, 1)) * 0.5 - radius
         self.disc(self.centre + np.clip(at - self.centre, -half, half), radius, GOAL)
 
     def direction(self, way: NDArray[np.float64]) -> None:
-        """Draw the goal as a direction (B, 2) from the middle to the rim."""
+        """Draw the goal as a direction (B, 2), a line from near the middle to the border."""
         span = np.reshape(self.span, (-1, 1))
         ends = [self.centre + share * span * way for share in (0.3, 0.46)]
         self.chain(np.stack(ends, 1), 0.012 * np.ravel(span)[:, None], GOAL)
 
 
 class Pixels:
-    """Draws the pictures that are observed.
+    """Draws the pixel observations of a task.
 
     Args:
         size: Width and height, pixels.
 
     Raises:
-        ValueError: For an impossible size, or an animal whose package draws none.
+        ValueError: If the size is out of range, or the animal's package has no ``pixels.py``.
     """
 
     def __init__(self, task: Task, size: int) -> None:
@@ -88,7 +88,7 @@ class Pixels:
         self._across = np.zeros((2, size))
 
     def draw(self, rows: Rows, memory: Rows) -> NDArray[np.uint8]:
-        """Pictures (B, size, size, 3) of rows."""
+        """Return the pictures (B, size, size, 3) of rows."""
         from .pixel_kernels import paint
 
         count = len(rows)
@@ -114,5 +114,5 @@ class Pixels:
 
 
 def shade(colour: Colour, other: Colour, share: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Colours (B, 3) on the way from one (share 0) to the other (share 1)."""
+    """Interpolate between ``colour`` (share 0) and ``other`` (share 1); colours (B, 3)."""
     return np.add(colour, share[:, None] * np.subtract(other, colour))

@@ -1,4 +1,4 @@
-"""What a picture is drawn from (`Trail`), and who draws it: a `View` of some animals, and a `Window`."""
+"""Recent states of animals (`Trail`), a `View` that draws them, and a `Window`."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from ..env.task import Task
 from .canvas import INK, MUTED, PLATE, Canvas
 
 MOMENTS = 600
-"""Moments that a trail holds at most."""
+"""Largest number of moments in a trail."""
 
 
 @dataclass(frozen=True)
 class Scene:
-    """An animal without a task, as pictures see it: they show it without a goal.
+    """Animal without a task, drawn without a goal.
 
     Args:
-        control_rate: Moments a second.
+        control_rate: Moments per second.
         duration (s)
     """
 
@@ -37,11 +37,11 @@ class Scene:
 
 
 class Trail:
-    """The last moments of one animal since its episode began.
+    """Recent states of one animal since the start of its episode.
 
     Args:
         state, memory (dtype): Records of the animal and of its task.
-        name: Written beside the animal.
+        name: Label next to the animal.
     """
 
     def __init__(self, state: np.dtype[Any], memory: np.dtype[Any], name: str = "") -> None:
@@ -60,11 +60,11 @@ class Trail:
         return self._memory[max(0, self._end - MOMENTS) : self._end]
 
     def clear(self) -> None:
-        """Forget the past."""
+        """Delete all states."""
         self._end = 0
 
     def record(self, row: NDArray[Any], memory: NDArray[Any]) -> None:
-        """Add the present."""
+        """Add the present state."""
         if self._end == len(self._rows):
             self._rows[:MOMENTS], self._memory[:MOMENTS] = self.rows, self.memory
             self._end = MOMENTS
@@ -73,17 +73,17 @@ class Trail:
 
 
 class View:
-    """Watches animals, and draws them with the ``picture`` of the animal's package.
+    """Records the recent states of animals, and draws them with ``picture.draw`` of the animal's package.
 
-    Its ``draw(canvas, task, trail, ghost)`` draws the animal of a `Trail`, with a task of the animal or a `Scene`
-    without one; ``ghost``, where there is one, is the trail of another animal with the same task, drawn translucent.
+    ``draw(canvas, task, trail, ghost)`` draws the animal of a `Trail` with its task or with a `Scene`; ``ghost`` is the
+    trail of another animal with the same task, drawn translucent, or None.
 
     Args:
         task (Task or Scene)
         count: Number of animals.
-        width, height: Of a frame, in pixels.
-        fps: At which frames are shown, one for every control period.
-        human: A window shows the first animal.
+        width, height: Size of a frame, in pixels.
+        fps: Frame rate, with one frame per control period.
+        human: Whether a window shows the first animal.
     """
 
     def __init__(self, task: Task | Scene, count: int, width: int, height: int, fps: float, human: bool) -> None:
@@ -95,19 +95,19 @@ class View:
         self.window: Window | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Trails, without what belongs to a screen: the window opens again where it is shown."""
+        """Return the trails without the window, which reopens when it is next shown."""
         return self.__dict__ | {"canvas": self.canvas.size, "window": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__ |= state | {"canvas": Canvas(*state["canvas"])}
 
     def clear(self, ids: NDArray[np.int64]) -> None:
-        """Forget the past of animals ``ids``: they start new episodes."""
+        """Delete the trails of animals ``ids``, which start new episodes."""
         for i in ids:
             self.trails[i].clear()
 
     def record(self, rows: NDArray[Any], memory: NDArray[Any], ids: NDArray[np.int64]) -> None:
-        """Record the present of animals ``ids``."""
+        """Record the present states of animals ``ids``."""
         for i in ids:
             self.trails[i].record(rows[i], memory[i])
 
@@ -116,7 +116,7 @@ class View:
 
         Args:
             ghost: Another animal with the same task, drawn translucent.
-            fps: At which the frames will be shown, where it is not the view's own.
+            fps: Frame rate, if it differs from the view's.
         """
         canvas, trail = self.canvas, self.trails[i]
         canvas.clear()
@@ -129,13 +129,13 @@ class View:
         return canvas
 
     def show(self) -> None:
-        """Show the first animal in the window, where there is to be one."""
+        """Show the first animal in the window, if ``human``."""
         if not self.human:
             return
         if self.window is None:
             animals = f", animal 1 of {len(self.trails)}" if len(self.trails) > 1 else ""
             title = f"{type(self.task).__name__}{animals}"
-            self.window = Window(self.canvas.size, title, "without one use render_mode='rgb_array'")
+            self.window = Window(self.canvas.size, title, "use render_mode='rgb_array' without one")
         if not self.window.closed:
             self.window.show(self.draw(), self.fps)
 
@@ -146,14 +146,14 @@ class View:
 
 
 def open_display(instead: str, then: Callable[[], Any] = lambda: None) -> Any:
-    """Open the display and do something there; without it this finds out whether there is one, as `Window` would."""
+    """Open the display and return ``then()``; raises ValueError with the hint ``instead`` if there is no display."""
     try:
         if sys.platform == "linux" and not DISPLAYS & os.environ.keys():
-            raise pygame.error("DISPLAY is not set")  # SDL would say so too, after complaints of its own
+            raise pygame.error("DISPLAY is not set")  # SDL would print warnings first
         pygame.display.init()
-        # Where a display cannot be opened SDL draws to nowhere, unasked.
+        # SDL uses the driver "offscreen" if no display can be opened.
         if pygame.display.get_driver() == "offscreen" and "SDL_VIDEODRIVER" not in os.environ:
-            raise pygame.error("none could be opened")
+            raise pygame.error("SDL cannot open one")
         return then()
     except pygame.error as error:
         pygame.display.quit()
@@ -161,11 +161,11 @@ def open_display(instead: str, then: Callable[[], Any] = lambda: None) -> Any:
 
 
 class Window:
-    """A window on the screen.
+    """Window on the screen.
 
     Args:
         size ((width, height), pixels)
-        instead: What can be done where there is no display.
+        instead: Hint in the message if there is no display.
 
     Raises:
         ValueError: If there is no display.
@@ -178,7 +178,7 @@ class Window:
         self.closed = False
 
     def show(self, canvas: Canvas, fps: float) -> None:
-        """Show a picture, not before 1/``fps`` after the last one; does nothing once the user closed it."""
+        """Show a picture at least 1/``fps`` after the last one; has no effect after the user closed the window."""
         if pygame.event.get(pygame.QUIT):
             self.close()
         if self.closed:
@@ -189,7 +189,7 @@ class Window:
         self._clock.tick(fps)
 
     def close(self) -> None:
-        """Close it; may be called twice."""
+        """Close the window; may be called twice."""
         if not self.closed:
             self.closed = True
             pygame.display.quit()

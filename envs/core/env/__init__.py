@@ -1,1 +1,1 @@
-"""Tasks and Gymnasium's environments made of them."""
+"""Tasks, and Gymnasium environments made from them."""

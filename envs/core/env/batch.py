@@ -158,7 +158,7 @@ class Batch:
         self.fps = min(self.task.control_rate, FASTEST)
         self.view: View | None = None
         if render_mode is not None:
-            from ..draw.view import View  # pygame stays out of processes that draw nothing
+            from ..draw.view import View  # other processes do not need pygame
 
             self.view = View(self.task, count, width, height, self.fps, render_mode == "human")
 
@@ -229,7 +229,7 @@ class Batch:
         return close_step(status, ending, elapsed, limit, terminated, truncated), terminated, truncated
 
     def failure(self, i: int, ending: NDArray[np.float64]) -> str | None:
-        """Return the reason for which row ``i`` failed (the animal's before the task's), or None if it did not."""
+        """Return the reason why row ``i`` failed (the animal's before the task's), or None if it did not."""
         if self.rows["status"][i] != 0.0:
             return self.task.animal.failures[self.rows["status"][i]]
         if ending[i] == 0.0 or self.task.endings[ending[i]].success:

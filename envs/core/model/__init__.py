@@ -1,1 +1,1 @@
-"""A model without learning: animals, controllers, events, runs and what they recorded."""
+"""Models without learning: animals, controllers, events, simulations and trajectories."""

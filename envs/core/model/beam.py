@@ -86,8 +86,8 @@ class Hair:
         middle = np.cumsum(way) - 0.5 * way
         # The heading is linear in the curvatures at the stations and in the heading at the base.
         parts = [replace(straight, curvature=tuple(one)).angle(middle) for one in np.eye(stations)]
-        fitted = np.linalg.lstsq(np.column_stack([*parts, np.ones(len(middle))]), heading, rcond=None)[0]
-        return replace(straight, curvature=tuple(fitted[:-1].tolist()))
+        solution = np.linalg.lstsq(np.column_stack([*parts, np.ones(len(middle))]), heading, rcond=None)[0]
+        return replace(straight, curvature=tuple(solution[:-1].tolist()))
 
     def radius(self, place: ArrayLike) -> NDArray[np.float64]:
         """Return the radius (m) at a ``place`` (m) from the base."""

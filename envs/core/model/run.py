@@ -188,8 +188,8 @@ def simulate(
     if failed := [run for run in runs if run.failure]:
         first = min(failed, key=lambda run: float(run.time[-1]))
         many = "" if count is None else f" for {len(failed)} of {count} animals, the first"
-        said = f"simulation ended early{many} after {first.time[-1]:g} of {end:g} s: {first.failure}"
-        warnings.warn(said, UserWarning, stacklevel=2)
+        text = f"simulation ended early{many} after {first.time[-1]:g} of {end:g} s: {first.failure}"
+        warnings.warn(text, UserWarning, stacklevel=2)
     return runs if count is not None else runs[0]
 
 

@@ -349,7 +349,7 @@ def _plain(value: Any) -> Any:
         return [_plain(each) for each in value]
     if isinstance(value, str | int | float | None):
         return value
-    raise TypeError(f"{type(value).__name__} is no data")
+    raise TypeError(f"{type(value).__name__} is not plain data")
 
 
 def _make_animal(about: Mapping[str, Any], model: Animal | type[Animal] | None) -> Animal | None:
