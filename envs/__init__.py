@@ -130,8 +130,8 @@ def register(
     Args:
         env_id: Id such as ``"gymnosoma/MyTask-v0"``. Ids that start with ``gymnosoma/`` can be trained and evaluated
             like those of the package.
-        task: Module and class, such as ``"my_package.tasks:MyTask"``. The task's reference controllers are the entry
-            for the class in the table ``REFERENCES`` of ``my_package.controllers``, if there is one.
+        task: Module and class, such as ``"my_package.tasks:MyTask"``. Its reference controllers are read from the table
+            ``REFERENCES`` of ``my_package.controllers``, if that has an entry for the class.
         max_episode_steps: Time limit.
         reward_threshold: Return at which the task counts as solved.
         **arguments: Arguments of the environment.

@@ -149,7 +149,7 @@ class Projection:
             front alone.
         normalise: Whether the strength is shared among the sources that exist; if False, each synapse has this
             strength.
-        lag (rad): Phase by which the source leads when a ``"phase"`` projection is at rest.
+        lag (rad): Phase lead of the source at rest, for ``"phase"`` projections.
         name: Name of the weight; ``source_target`` by default.
     """
 
@@ -186,8 +186,8 @@ class Sense:
         signal: Signal of the animal, such as the lamprey's ``"edge_cell"`` (1/m, by side, times its ``feedback``) or
             the worm's ``"joint_angle"`` (rad).
         stretch ((from, to), joints): Part of the body over which a cell averages, relative to the joint of its segment,
-            negative towards the head. The part beyond an end of the body is cut off; a cell whose whole part is beyond
-            reads 0.
+            negative towards the head. The part beyond an end of the body is cut off;
+            a cell without any part left reads 0.
     """
 
     population: str

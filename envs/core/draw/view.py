@@ -146,7 +146,7 @@ class View:
 
 
 def open_display(instead: str, then: Callable[[], Any] = lambda: None) -> Any:
-    """Open the display and return ``then()``; raises ValueError with the hint ``instead`` if there is no display."""
+    """Open the display and return ``then()``; without a display, raise ValueError with the hint ``instead``."""
     try:
         if sys.platform == "linux" and not DISPLAYS & os.environ.keys():
             raise pygame.error("DISPLAY is not set")  # SDL would print warnings first

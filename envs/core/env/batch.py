@@ -74,7 +74,7 @@ def _steps(task: Task) -> int:
 
 
 class Batch:
-    """Rows of one task with their memories and random generators, on which both environments are built.
+    """Rows of one task with their memories and random generators, the core of both environments.
 
     Arguments that are not listed here are as for `BodyEnv`.
 

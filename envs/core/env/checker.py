@@ -19,8 +19,8 @@ def check_vector_env(
 ) -> int:
     """Compare a vector environment with scalar environments step by step: spaces, values, resets, infos.
 
-    All comparisons are exact. The function accepts any Gymnasium vector environment with array spaces whose row i,
-    seeded with ``seed + i``, should equal a scalar environment with this seed.
+    All comparisons are exact. Any Gymnasium vector environment with array spaces can be checked if row i, seeded with
+    ``seed + i``, should equal a scalar environment with this seed.
 
     Args:
         envs: Vector environment, with its reset mode in ``metadata["autoreset_mode"]``.
@@ -33,7 +33,7 @@ def check_vector_env(
         int: Number of episodes that ended; if 0, resets were not tested.
 
     Raises:
-        AssertionError: If a value differs; the message has the row and the step.
+        AssertionError: If a value differs; the message includes the row and the step.
     """
     mode = envs.metadata.get("autoreset_mode")
     _check(isinstance(mode, AutoresetMode), f"metadata['autoreset_mode'] must be an AutoresetMode, is {mode!r}")

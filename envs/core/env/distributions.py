@@ -28,7 +28,7 @@ class Distribution(ABC):
 
     @abstractmethod
     def ends(self) -> ArrayLike:
-        """Return values that include all possible draws between the smallest and the largest."""
+        """Return the bounds of all draws, or all possible values."""
 
 
 @dataclass(frozen=True)

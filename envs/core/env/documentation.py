@@ -45,7 +45,7 @@ def describe(
     Args:
         task: Task of the environment.
         history: Number of stacked observations.
-        env_id: Id for which reference scores are listed.
+        env_id: Id of the environment, used to list its reference scores.
         max_episode_steps, reward_threshold: Time limit and threshold of the id.
 
     Raises:

@@ -167,13 +167,13 @@ class BodyEnv(Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         render_mode ({None, "rgb_array", "human"}): With ``"rgb_array"``, ``render`` returns frames; with ``"human"``, a
             window shows the animal.
         history: Number of observations stacked into one, oldest first, for tasks with hidden state.
-        randomize: Physical parameters and task options that are drawn for every episode: name to distribution. A
-            distribution is a pair (low, high), a `gymnosoma.envs.Uniform`, `LogUniform`, `Normal` or `Choice`, or a
-            function of a random generator.
-        split ({None, "train", "within", "test", "robust"}): Part of the ranges from which a task draws its hidden
-            options. None: the whole range. ``"train"``: the range without the held-out parts. ``"within"``: held-out
-            parts inside the range. ``"test"``: held-out parts at its ends. ``"robust"``: the whole range, with a body
-            whose parameters vary.
+        randomize: Mapping of names to distributions, for physical parameters and task options to draw for every
+            episode. A distribution is a pair (low, high), a `gymnosoma.envs.Uniform`, `LogUniform`, `Normal` or
+            `Choice`, or a function of a random generator.
+        split ({None, "train", "within", "test", "robust"}): Part of the ranges of the task's hidden options. None: the
+            whole range. ``"train"``: the range without the held-out parts. ``"within"``: held-out parts inside the
+            range. ``"test"``: held-out parts at its ends. ``"robust"``: the whole range, with parameters of the body
+            multiplied by factors from 0.7 to 1.3.
         threads: Accepted for compatibility with `BodyVectorEnv`; one animal uses one thread.
         width, height: Size of a rendered frame in pixels, 64 to 4096.
         signals (sequence of str): Signals of the animal to add to the info, such as ``("joint_rate",)``.
@@ -181,10 +181,10 @@ class BodyEnv(Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
             ``"modes"``: numbers that do not depend on the number of joints. ``"pixels"``: a picture (pixels, pixels, 3)
             of body, goal and medium without hidden options; with ``history``, pictures are stacked along the last axis.
         pixels: Width and height of the observed picture, 32 to 256 pixels.
-        modes: Number of cosines along the body whose amplitudes are observed with ``"modes"``.
-        sensor_noise: Field of the observation to the standard deviation of its noise, in the field's unit.
-        sensor_dropout: Field to the probability that one of its numbers reads 0.
-        sensor_step: Field to its resolution: values are rounded to multiples of it, in the field's unit.
+        modes: Number of cosines along the body for ``"modes"``, which observes their amplitudes.
+        sensor_noise: Standard deviations of the noise by field of the observation, in the field's unit.
+        sensor_dropout: Probabilities that a number reads 0, by field.
+        sensor_step: Resolutions by field, in the field's unit; values are rounded to multiples of them.
         observation_delay, action_delay: Delays of observations and of actions, in control periods.
         **arguments: Arguments of the task, such as ``actions``, ``scheme``, ``dt``, ``control_rate`` and ``params``.
             ``params`` is an object with the animal's parameters, or a mapping of the parameters to change.
@@ -235,9 +235,9 @@ class BodyEnv(Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
 
         Args:
             seed: Seed of the random generator; None continues with the present generator.
-            options: Mapping with any of these keys. A physical parameter or task option: its value in this episode.
-                ``events``: a list of `Event` or mappings, changes during the episode. ``keep``: True applies these
-                values and events to the following episodes, too, until another reset with ``keep``.
+            options: Values of physical parameters and task options by name for this episode, and two special keys.
+                ``events`` is a list of `Event` or mappings: changes during the episode. ``keep=True`` also applies the
+                values and events to the following episodes, until another reset with ``keep``.
 
         Returns:
             observation, info

@@ -30,9 +30,9 @@ class Senses:
     Args:
         count: Number of rows.
         shape, dtype: Form of one observation.
-        sensor_noise (mapping): Field of the observation to the standard deviation of its noise, in the field's unit.
-        sensor_dropout (mapping): Field to the probability that one of its numbers reads 0.
-        sensor_step (mapping): Field to its resolution: values are rounded to multiples of it, in the field's unit.
+        sensor_noise: Standard deviations of the noise by field of the observation, in the field's unit.
+        sensor_dropout: Probabilities that a number reads 0, by field.
+        sensor_step: Resolutions by field, in the field's unit; values are rounded to multiples of them.
         observation_delay, action_delay: Delays in control periods. Before the second observation arrives, the first is
             repeated; before the first action arrives, the action with values nearest to 0 is applied.
 
@@ -87,7 +87,7 @@ class Senses:
         """Records (B,): seed, number of observations in the episode, and delayed values, oldest first."""
 
     def begin(self, ids: NDArray[np.int64], rngs: Sequence[np.random.Generator], first: NDArray[Any]) -> NDArray[Any]:
-        """Begin episodes in ``ids`` with first observations (A, ...); return them with sensor errors."""
+        """Start episodes in ``ids`` with true first observations (A, ...); return the disturbed ones."""
         if self._draws:
             self.state["seed"][ids] = [rng.integers(2**63, dtype=np.uint64) for rng in rngs]
         self.state["count"][ids] = 0.0
@@ -97,7 +97,7 @@ class Senses:
         return first
 
     def see(self, present: NDArray[Any], ids: NDArray[np.int64]) -> NDArray[Any]:
-        """Return late and disturbed observations when ``present`` (B, ...) are the true ones; only ``ids`` count."""
+        """Return late and disturbed observations when ``present`` (B, ...) are the true ones, valid in ``ids``."""
         state = self.state
         state["count"][ids] += 1.0
         present = self._disturbed(present, state)

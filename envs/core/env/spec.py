@@ -74,7 +74,7 @@ class Layout:
 
 
 class ModeLayout(Layout):
-    """Layout whose fields along the body are amplitudes of cosines, a fixed number for any number of joints.
+    """Layout with a fixed number of cosine amplitudes in place of values joint by joint.
 
     The cosines are fitted to the values by least squares. For angles and their rates, amplitudes are multiplied by the
     number of joints over ``usual``, so that the observation of a bent body does not depend on its number of joints.
@@ -153,7 +153,7 @@ class Ending:
 
     Args:
         reason: Text for users, in ``info["failure"]`` if the episode failed.
-        success: Whether the ending is a success or a failure.
+        success: True for a success, False for a failure.
     """
 
     reason: str

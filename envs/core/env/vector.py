@@ -101,7 +101,7 @@ class BodyVectorEnv(Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32], 
                 the present generators.
             options: Physical parameters, task options and ``events`` as for `BodyEnv`, each with one value or one per
                 reset row. ``reset_mask`` is a bool array (num_envs,). With ``"keep": True``, the options also apply to
-                automatic resets; without it, those draw from ``randomize`` and have no events.
+                automatic resets; by default, those draw from ``randomize`` without events.
 
         Returns:
             observations, info

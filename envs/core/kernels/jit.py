@@ -28,7 +28,7 @@ from .compiling import compile_kernel
 __all__ = ["asinh", "callback", "compiled", "exp", "fence", "inlined", "kernel", "log", "prange", "serial_and_threaded"]
 __all__ += ["fetch_add", "rebound", "sincos", "sincos_small", "stream", "uncached", "variant"]
 
-_intrinsic: Any = intrinsic  # its declared type is wrong
+_intrinsic: Any = intrinsic  # its annotation does not fit its result
 
 
 def kernel(function: Callable[..., Any]) -> Any:

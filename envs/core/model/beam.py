@@ -20,7 +20,7 @@ SHAPE = {
 
 @dataclass(frozen=True)
 class Hair:
-    """Shape of a hair with a circular section at rest, from which both whisker models are made.
+    """Shape at rest of a hair with a circular section, for both whisker models.
 
     Args:
         length (0.001 to 1 m): Length along the hair.

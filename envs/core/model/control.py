@@ -111,7 +111,7 @@ class Schedule(OpenLoop):
         Without names, the first column is the time, and the rest are in the animal's order.
 
         Raises:
-            ValueError: If the file cannot be read or is not such a table; the message names it.
+            ValueError: If the file cannot be read or has another form; the message names it.
         """
         path = Path(path)
         try:

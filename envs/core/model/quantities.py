@@ -27,8 +27,8 @@ class Signal:
         shape: Shape of one row's value, such as "(n - 1,)".
         unit: SI unit of the values; separated by commas if the numbers have different units.
         meaning: Text for the documentation.
-        function (callable or str): Function from an animal and its rows (B,) to the values (B, ...); or the name of
-            such a method of the animal, or of a field of the rows. The default is the signal's name.
+        function (callable or str): Function from an animal and its rows (B,) to the values (B, ...); or the name of a
+            method of the animal that takes rows, or of a field of the rows. The default is the signal's name.
     """
 
     shape: str

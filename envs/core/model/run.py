@@ -96,7 +96,7 @@ def simulate(
         start: Initial values, listed in the animal's documentation, and parameters; by default the animal is straight
             and at rest. For many animals, each value is for all or has a leading axis of ``count``; a sequence has a
             mapping for each animal.
-        hold (s): Time for which a drive is constant: one time step by default, at most a million.
+        hold (s): Time of constant drive: one time step by default, at most a million time steps.
         events (sequence of Event or mapping): Changes of parameters. Each takes effect at the first start of a ``hold``
             at or after its time.
         count: Number of animals side by side; one by default.

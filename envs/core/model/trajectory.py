@@ -167,8 +167,8 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
         Args:
             path: The file.
             animal (Animal or its class): The animal that was simulated, if it is not part of this package or was made
-                from arguments that no file contains, such as control modules. Without it, such a trajectory has only
-                its signals, and films cannot be made.
+                from arguments that no file contains, such as control modules. If it is
+                missing, the trajectory has only its signals, and films cannot be made.
             largest: Largest allowed size of the arrays in bytes, checked before the file is unpacked.
 
         Raises:
