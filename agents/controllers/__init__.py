@@ -1,7 +1,7 @@
-"""The animals' own controllers, and which of them are a task's references; a module for each animal.
+"""Controllers of the animals, with one module per animal, and the references of the tasks.
 
-A task's references stand in the table ``REFERENCES`` of its animal's module here (for a package of your own, of its
-module ``controllers``), under the class of the task. Where there are none, the task has none.
+The table ``REFERENCES`` of an animal's module lists the references of each task class. For animals in other packages,
+the table belongs to the package's module ``controllers``. References are optional.
 """
 
 from __future__ import annotations
@@ -19,31 +19,31 @@ from gymnosoma.envs.core.model.control import Controller, TaskController
 
 @dataclass(frozen=True)
 class Reference:
-    """A controller against which learning on a task is measured."""
+    """Controller that serves as a standard of comparison on a task."""
 
     make: Callable[..., Controller | TaskController]
-    """Makes the controller from the task and, by keyword, those parameters that have ``bounds``."""
+    """Creates the controller from the task, with the parameters listed in ``bounds`` as keyword arguments."""
     env: Mapping[str, Any] = field(default_factory=dict)
-    """Arguments of the environment that it needs."""
+    """Required arguments of the environment."""
     bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    """Parameters of ``make`` that the benchmark searches for the best constants, each with (low, high).
+    """Bounds (low, high) of the parameters of ``make`` in the search for the best constants.
 
-    One reference of a task has them; a task without is not searched.
+    Only references with bounds are searched.
     """
 
 
 def drop_task(make: Callable[..., Any], **constants: Any) -> Callable[..., Any]:
-    """Maker, for a `Reference`, of a controller that needs nothing of the task, with some of its parameters set."""
+    """Adapt a constructor that does not take the task for use in a `Reference`, with some parameters fixed."""
     return lambda task, **parameters: make(**constants, **parameters)
 
 
 References = dict[type[Task], dict[str, Reference]]
-"""References by name for each task of an animal: its own first, as ``baseline``, then the best other, of which one
-episode's actions are replayed in the benchmark."""
+"""References by name for each task of an animal. The first is the animal's own controller, ``baseline``. If there is no
+trained policy, the benchmark replays the second."""
 
 
 def module_of(task: type) -> Any:
-    """Find the module with controllers for a task or an animal, by the package it is in; None without one."""
+    """Return the module with the controllers of a task or an animal, or None if its package has none."""
     package = task.__module__.rpartition(".")[0]
     ours, _, animal = package.rpartition(".")
     name = f"{__name__}.{animal}" if ours == "gymnosoma.envs" else f"{package}.controllers"
@@ -53,16 +53,16 @@ def module_of(task: type) -> Any:
 
 
 def references(task: type[Task]) -> dict[str, Reference]:
-    """References of a task by name; empty where it has none."""
+    """Return the references of a task by name; may be empty."""
     return getattr(module_of(task), "REFERENCES", {}).get(task, {})
 
 
 def drives(animal: Animal) -> Mapping[str, Callable[..., Controller]]:
-    """Makers, from the animal and parameters, of controllers that need no task: the table ``DRIVES`` of its module."""
+    """Return the table ``DRIVES`` of an animal's module: constructors of controllers that do not need a task."""
     return getattr(module_of(type(animal)), "DRIVES", {})
 
 
 def steering(task: type[Task]) -> Any:
-    """Class ``Steering`` with which a person drives a task's animal, None where there is none."""
+    """Return the class ``Steering`` for keyboard control of a task's animal, or None if it has none."""
     modules = map(module_of, task.__mro__[: task.__mro__.index(Task)])
     return next((module.Steering for module in modules if hasattr(module, "Steering")), None)

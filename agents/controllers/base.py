@@ -1,4 +1,4 @@
-"""What controllers share: a memory for each row, and being in the hands of a person."""
+"""Base classes of controllers: memory per row, and keyboard control."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from gymnosoma.envs.core.model.control import Flags, Floats
 
 
 class RowMemory:
-    """Remembers numbers of each row from one control period to the next."""
+    """Base class of controllers that store numbers for each row between control periods."""
 
     reads: tuple[str, ...] = ()
     memory: Mapping[str, Any] = {}
-    """What is remembered, by name: the values, numbers or arrays, with which an episode begins."""
+    """Initial values (numbers or arrays) of the stored quantities, by name."""
     _state: dict[str, Floats] | None = None
 
     def recall(self, first: Flags) -> tuple[Flags, dict[str, Floats]]:
-        """Say which rows begin an episode, all if their number has changed, and what is remembered, to be changed."""
+        """Return the rows that start an episode (all if the number of rows changed), and the memory to update."""
         if self._state is None or any(len(value) != len(first) for value in self._state.values()):
             first, self._state = np.ones(len(first), np.bool_), {}
         for name, start in self.memory.items():
@@ -30,26 +30,26 @@ class RowMemory:
 
 
 def pressed(keys: Set[str], more: str, less: str) -> int:
-    """Say where two opposite keys pull: 1, -1, or 0 with both or none of them."""
+    """Return the direction of two opposite keys: 1, -1, or 0 if both or neither are pressed."""
     return (more in keys) - (less in keys)
 
 
 def moved(value: float, step: float, low: float, high: float) -> float:
-    """Move a value by a step within bounds."""
+    """Return the value changed by a step and clipped to bounds."""
     return float(np.clip(value + step, low, high))
 
 
 class ByHand:
-    """An animal in the hands of a person: base of each animal's ``Steering``, see the command ``play``."""
+    """Keyboard control of an animal: base class of each animal's ``Steering``, see the command ``play``."""
 
     reads: tuple[str, ...] = ()
     control_rate: float
     keys: tuple[tuple[str, str], ...]
-    """Keys, and what each does."""
+    """Keys and their effects."""
 
     def __init__(self) -> None:
         self.parameters: dict[str, float] = {}
-        """Parameters of the animal that the person has changed."""
+        """Parameters of the animal changed by the user."""
 
     def press(self, key: str) -> None:
-        """Answer a key that was pressed; by default nothing happens at once."""
+        """Handle a key press. By default, it has no immediate effect."""

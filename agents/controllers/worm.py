@@ -1,6 +1,7 @@
-"""Reference controllers of the worm: waves with the right constants, steering, recorded kymograms.
+"""Reference controllers of the worm: sine waves, steering, recorded kymograms, and its own circuit.
 
-They command control angles. Each ``baseline`` is what tasks add to by default, so that zero actions are it.
+They command control angles, except for the circuit. By default, actions are added to the ``baseline``, so that zero
+actions reproduce it.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _ANGLES = {"actions": "angles"}
 
 
 class MediumSine:
-    """The wave that suits the medium, seen in the field ``sigma``: between the paper's two settings."""
+    """Wave adapted to the medium (field ``sigma``), interpolated between the paper's settings for water and agar."""
 
     reads = ("sigma",)
 
@@ -35,7 +36,7 @@ class MediumSine:
         self._place = np.arange(n_joints) / (n_joints - 1)
 
     def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
-        """Control angles (B, n_joints) rad at times ``t`` (B,) s."""
+        """Return control angles (B, n_joints) in rad at times ``t`` (B,) s."""
         w, sigma = table(), signals["sigma"][:, 0]
         wavenumber = (1 - sigma) * w["water_wavenumber"] + sigma * w["agar_wavenumber"]
         period = (1 - sigma) * w["water_period"] + sigma * w["agar_period"]
@@ -45,7 +46,7 @@ class MediumSine:
 
 @dataclass(eq=False)
 class SteeredSine(RowMemory):
-    """A ``wave`` that is steered by the bearing of ``towards``, a field of the observation: see `SteeringLaw`."""
+    """A ``wave`` with steering by the bearing of ``towards``, a field of the observation; see `SteeringLaw`."""
 
     wave: Controller
     steering: SteeringLaw
@@ -54,17 +55,17 @@ class SteeredSine(RowMemory):
 
     @property
     def reads(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Signals of the wave, and what it steers to."""
+        """Signals of the wave, and the field for steering."""
         return (*self.wave.reads, self.towards)
 
     def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
-        """Control angles (B, n_joints) rad at times ``t`` (B,) s."""
+        """Return control angles (B, n_joints) in rad at times ``t`` (B,) s."""
         first, memory = self.recall(first)
         return self.wave.drive(t, signals, first) + self.steering.bias(signals[self.towards], first, memory)
 
 
 class Mirrored:
-    """A recorded turn, which goes left, or its mirror image, to the ``side`` that is asked for."""
+    """Recorded turn to the left, or its mirror image, depending on the field ``side``."""
 
     reads = ("side",)
 
@@ -72,12 +73,12 @@ class Mirrored:
         self._turn = turn
 
     def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
-        """Control angles (B, n_joints) rad at times ``t`` (B,) s."""
+        """Return control angles (B, n_joints) in rad at times ``t`` (B,) s."""
         return signals["side"] * self._turn.drive(t, signals, first)
 
 
 class WithoutCurl(RowMemory):
-    """Takes out what curls a worm: how much more its joints bend than was commanded is integrated, and subtracted."""
+    """Integral feedback against curling: it subtracts the accumulated excess of the mean joint angle."""
 
     control_rate: float
     integral: float
@@ -85,7 +86,7 @@ class WithoutCurl(RowMemory):
     memory: Mapping[str, Any] = {"curl": 0.0}
 
     def straight(self, own: Floats, signals: Values, memory: dict[str, Floats]) -> Floats:
-        """Control angles (B, n_joints) rad for those that are wanted, from the mean over the joints."""
+        """Correct desired control angles (B, n_joints) in rad by the mean deviation of the joint angles."""
         off = signals["joint_angle"].mean(1) - own.mean(1)
         curl = memory["curl"] = memory["curl"] + self.integral * off / self.control_rate
         return own - curl[:, None]
@@ -93,15 +94,15 @@ class WithoutCurl(RowMemory):
 
 @dataclass(eq=False)
 class StagedWaves(WithoutCurl):
-    """Reverse, turn and run by a wave for each stage, with a bend to the side while it turns.
+    """Escape in three stages (reverse, turn, run), each with a wave, and with a lateral bend during the turn.
 
-    It knows stage, side and joint angles. Its 12 numbers were searched by CMA-ES, 56 generations of 14 in 16 episodes
-    each from seed 700000 on, after 72 generations at other prices, in 70 CPU s.
+    It reads stage, side and joint angles. Its 12 parameters were optimised with CMA-ES: 56 generations of 14
+    candidates, each on 16 episodes with seeds from 700000.
 
     Args:
-        waves: Amplitude (rad), wavenumber and frequency (Hz, negative backwards) of each stage's wave.
-        bend (rad): While it turns, at the head.
-        loss: Part of the bend that is lost towards the tail.
+        waves: Amplitude (rad), wavenumber and frequency (Hz, negative for backward waves) of each stage.
+        bend: Bend at the head during the turn, rad.
+        loss: Relative decrease of the bend from head to tail.
     """
 
     control_rate: float
@@ -113,10 +114,10 @@ class StagedWaves(WithoutCurl):
     reads = ("side", "stage", "joint_angle")
     memory = {"curl": 0.0, "phase": 0.0, "bend": 0.0, "wave": np.zeros(3)}
     settling = 0.2
-    """Time in which one stage's wave becomes another's, s."""
+    """Time constant of the transition between the waves of two stages, s."""
 
     def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
-        """Control angles (B, n_joints) rad at times ``t`` (B,) s."""
+        """Return control angles (B, n_joints) in rad at times ``t`` (B,) s."""
         _, memory = self.recall(first)
         stage = signals["stage"][:, 0].astype(int)
         share = 1.0 - np.exp(-1.0 / (self.settling * self.control_rate))
@@ -132,15 +133,19 @@ class StagedWaves(WithoutCurl):
 
 @dataclass(eq=False)
 class SteeredPlayback(WithoutCurl):
-    """A recorded turn that is bent towards a path, and played faster where the point of the path is ahead.
+    """Recorded turn with corrections that follow a path: a bend towards the path, and a faster or slower playback.
 
-    It knows path and joint angles. Its 5 numbers were searched by CMA-ES, 72 generations of 10 in 16 episodes each from
-    seed 700000 on, in 42 CPU s.
+    It reads path and joint angles. Its 5 parameters were optimised with CMA-ES: 72 generations of 10 candidates, each
+    on 16 episodes with seeds from 700000.
 
     Args:
-        bend (rad/m): By the distance from the path.
-        limit (rad): Of that bend.
-        pace (1/m): Share by which it is faster by what is ahead; it is half to twice as fast as recorded.
+        turn: Recorded turn.
+        control_rate: Control rate, Hz.
+        integral: Gain of the feedback against curling, 1/s.
+        bend: Bend per distance from the path, rad/m.
+        limit: Maximum of this bend, rad.
+        pace: Relative increase of the playback speed per distance to the path's point ahead, 1/m. The speed is limited
+            to half to twice that of the recording.
     """
 
     turn: KymogramPlayback
@@ -153,7 +158,7 @@ class SteeredPlayback(WithoutCurl):
     memory = {"curl": 0.0, "clock": 0.0}
 
     def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
-        """Control angles (B, n_joints) rad at times ``t`` (B,) s."""
+        """Return control angles (B, n_joints) in rad at times ``t`` (B,) s."""
         first, memory = self.recall(first)
         path, angle = signals["path"].reshape(len(t), -1, 2), signals["joint_angle"]
         point, way = path[:, 0], path[:, 2] - path[:, 0]
@@ -161,7 +166,7 @@ class SteeredPlayback(WithoutCurl):
         ahead = point[:, 0] * way[:, 0] + point[:, 1] * way[:, 1]
         aside = point[:, 0] * way[:, 1] - point[:, 1] * way[:, 0]
         body = np.cumsum(angle, 1).mean(1)
-        # Backwards along the path, a bend turns the other way round.
+        # During backward motion along the path, a bend turns the worm in the opposite direction.
         sense = np.sign(way[:, 0] * np.cos(body) + way[:, 1] * np.sin(body))
         faster = np.clip(1.0 + self.pace * ahead, 0.5, 2.0)
         clock = memory["clock"] = np.where(first, t, memory["clock"] + faster / self.control_rate)
@@ -171,10 +176,11 @@ class SteeredPlayback(WithoutCurl):
 
 
 class CircuitWeights:
-    """The worm's own circuit, with factors on its projections; 1 on those that are not given.
+    """The worm's own circuit with constant factors on the weights of its projections (default 1).
 
-    The weight ``waking`` rises to its factor in the first ``rise`` s, as the paper's sine does over a period: where all
-    muscles start at once in a straight body, they bend it to the side of the head, and in thin media it coils up.
+    The weight ``waking`` rises linearly to its factor during the first ``rise`` s, like the amplitude of the paper's
+    sine during the first period. If all muscles of a straight body started together, they would bend it to the side of
+    the head, and the worm would coil up in thin media.
     """
 
     reads: tuple[str, ...] = ()
@@ -188,13 +194,13 @@ class CircuitWeights:
         self._wakes, self._rise = np.array([name == self.waking for name in names]), max(rise, 1e-9)
 
     def choose(self, t: Floats, fields: Values, first: Flags) -> Floats:
-        """Factors (B, K) on the projections."""
+        """Return factors (B, K) of the projections."""
         awake = np.minimum(t / self._rise, 1.0)[:, None]
         return self._weights * np.where(self._wakes, awake, 1.0)
 
 
 class Steering(ByHand):
-    """The paper's wave in the hands of a person."""
+    """Keyboard control of the paper's wave."""
 
     control_rate = 40.0
     keys = (
@@ -205,9 +211,9 @@ class Steering(ByHand):
         ("M", "another medium"),
     )
     media = ((0.0, 1.0), (1.0, 1.0), (1.0, 0.01))
-    """Medium index and factor of the friction: water, agar, agar / 100."""
+    """Medium index and friction factor of water, agar, and agar with 1/100 of the friction."""
     largest = 0.1
-    """Largest bias, rad."""
+    """Maximum bias, rad."""
 
     def __init__(self, task: Any) -> None:
         super().__init__()
@@ -229,7 +235,7 @@ class Steering(ByHand):
         self._phase += self._sense * self.frequency * dt
 
     def press(self, key: str) -> None:
-        """Turn the wave round, or change the medium and go on with the wave that suits it."""
+        """Reverse the wave, or change the medium and adapt the wave to it."""
         if key == "b":
             self._sense = -self._sense
         elif key == "m":
@@ -244,7 +250,7 @@ class Steering(ByHand):
         return f"{way}, {self.frequency:.2f} Hz, ± {self.amplitude:.2f} rad, bias {self.bias:+.2f} rad"
 
     def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
-        """Control angles (B, n_joints) rad at times ``t`` (B,) s."""
+        """Return control angles (B, n_joints) in rad at times ``t`` (B,) s."""
         wave = np.cos(2 * np.pi * (self.wavenumber * self._place - self._phase))
         return (self.amplitude * np.minimum(t * self.frequency, 1.0))[:, None] * wave + self.bias
 
@@ -263,7 +269,7 @@ def _steered(task: Any, gain: float | None = None, **wave: float) -> Controller:
 
 
 def _forward(task: Any, wave: Any = None, **values: float) -> Controller:
-    """A wave, by default the paper's sine, that is steered to where the worm is to go."""
+    """Create a wave, by default the paper's sine, with steering towards the desired direction."""
     steers = {name: values.pop(name) for name in ("gain", "integral", "limit") if name in values}
     wave = _wave(task, **values) if wave is None else wave
     smoothing = getattr(wave, "period", 1.6)
@@ -285,25 +291,25 @@ def _replayed(task: Any, gain: float = 1.0, pace: float = 1.0) -> KymogramPlayba
 
 _BEND = 0.6
 _SMALLER = {"head_muscle": _BEND, "body_muscle": _BEND, "head_bending_head": 1.0 / _BEND, "bending_body": 1.0 / _BEND}
-"""Factors with which `ahead` has its gaits at 0.6 of the amplitude and a third of the power, which its tasks price."""
+"""Factors that reduce the amplitude of `ahead` to 0.6 and its power to a third, because its tasks charge for work."""
 
 _CIRCUIT = Reference(
     lambda task, **values: CircuitWeights(task, **_SMALLER | values),
     {"circuit": "ahead", "actions": "weights"},
     dict.fromkeys(_SMALLER, (0.3, 3.0)) | {"rise": (0.2, 3.0)},
 )
-"""The nervous system of `ahead`, whose weights can be searched."""
+"""The nervous system `ahead` with optimisable weights."""
 
 _SEEING = Reference(
     lambda task: _forward(task, wave=MediumSine(task.animal.drive_size)), {**_ANGLES, "observe_medium": True}
 )
-"""The wave that suits the medium, which is seen, steered."""
+"""Steered wave adapted to the observed medium."""
 
 REFERENCES: References = {
     Crawl: {
         "baseline": Reference(_forward, _ANGLES, _STEERED),
-        # The six numbers are the best of CMA-ES in 320 steps of 16 episodes of the training split, 10 CPU s.
-        # They were searched where the strength was drawn from .8 to 1.18.
+        # The six parameters were optimised with CMA-ES: 320 evaluations on 16 episodes of the training split, with
+        # muscle strengths from 0.8 to 1.18.
         "best_sine": Reference(
             lambda task: _forward(
                 task, amplitude=0.577, wavenumber=1.695, period=0.967, gain=0.445, limit=0.399, integral=0.0379
@@ -313,7 +319,7 @@ REFERENCES: References = {
     },
     Swim: {
         "baseline": Reference(_forward, _ANGLES, _STEERED),
-        # As in Crawl, 8 CPU s.
+        # Optimised as in Crawl.
         "best_sine": Reference(
             lambda task: _forward(
                 task, amplitude=0.573, wavenumber=0.639, period=0.4, gain=0.0574, limit=0.204, integral=0.134
@@ -333,8 +339,8 @@ REFERENCES: References = {
     },
     Reach: {
         "baseline": Reference(_steered, _ANGLES, {"gain": (0.02, 0.3), **_WAVE}),
-        # It knows the target; 6 numbers, by CMA-ES: 40 generations of 12 in 16 episodes from seed 700000, in 34 CPU s.
-        # A seventh, by which the wave grew towards the tail, was searched with them and left out.
+        # It reads the target. Its 6 parameters were optimised with CMA-ES: 40 generations of 12 candidates, each on 16
+        # episodes with seeds from 700000.
         "best_steered": Reference(
             lambda task: SteeredSine(
                 _wave(task, amplitude=0.34, wavenumber=0.593, period=0.375),
@@ -355,7 +361,7 @@ REFERENCES: References = {
 
 
 def _sine(animal: Worm, sigma: float | None = None, **changes: float) -> SineKymogram:
-    """Wave of the medium in which a worm lies, or that of ``sigma``."""
+    """Create the wave for the medium of a worm, or for ``sigma``."""
     sigma = medium_index(animal.params.friction_perpendicular) if sigma is None else sigma
     return SineKymogram.for_medium(sigma, n_joints=animal.drive_size, **changes)
 
@@ -366,4 +372,4 @@ DRIVES: Mapping[str, Callable[..., Controller]] = {
     "omega_turn": lambda animal, **values: KymogramPlayback("omega_turn", **values),
     "delta_turn": lambda animal, **values: KymogramPlayback("delta_turn", **values),
 }
-"""Controllers that need no task."""
+"""Controllers that do not need a task."""
