@@ -42,7 +42,7 @@ def test_modes_encode_what_they_can():
     task = gymnasium.make(SWIM, actions="modes").unwrapped.task
     actions = np.random.default_rng(0).uniform(-0.05, 0.05, (5, 6))  # no faster than commands may change
     memory, rows = np.zeros(5, task.memory), task.animal.rows(5)
-    np.testing.assert_allclose(task.action_from_drive(task.command(actions, rows, memory)), actions, atol=1e-7)
+    np.testing.assert_allclose(task.action_from_drive(task.hooks.command(actions, rows, memory)), actions, atol=1e-7)
 
 
 def test_a_result_does_not_depend_on_the_number_of_rows():

@@ -264,7 +264,7 @@ def test_modes_are_those_of_a_row_alone(env_id, arguments):
         several(env_id, 3, **{**arguments, "observation": "fields"}).restore(snapshot)
     envs.batch.rows["centre"] = np.nan
     envs.batch.rows["rod_angle" if env_id in (SWIM, REACH) else "link_angle"] = np.nan
-    assert envs.batch.task.observe(envs.batch.rows, envs.batch.memory).shape[0] == 3
+    assert envs.batch.task.hooks.observe(envs.batch.rows, envs.batch.memory).shape[0] == 3
 
 
 def test_amplitudes_are_those_of_the_joints():
@@ -275,7 +275,7 @@ def test_amplitudes_are_those_of_the_joints():
         each.reset(seed=0)
         each.batch.rows["rod_angle"][:, 1:] = each.batch.rows["rod_angle"][:, :1] + np.cumsum(angles)
         each.batch.memory["action"] = np.cos(np.pi * place)
-    seen, plain = (each.task.observe(each.batch.rows, each.batch.memory) for each in (envs, fields))
+    seen, plain = (each.task.hooks.observe(each.batch.rows, each.batch.memory) for each in (envs, fields))
     np.testing.assert_allclose(0.5 * seen[:, :6], np.tile([0.1, 0, 0, -0.3, 0, 0], (4, 1)), atol=1e-6)
     np.testing.assert_allclose(seen[:, 12:18], np.tile([0, 1, 0, 0, 0, 0], (4, 1)), atol=1e-6)
     np.testing.assert_array_equal(seen[:, 18:], plain[:, 72:])
@@ -296,7 +296,7 @@ def test_a_body_is_observed_and_moves_alike_however_finely_it_is_divided(env_id,
         angles *= (24 if env_id == SWIM else 9) / (parts - 1)
         rod = rows["rod_angle" if env_id == SWIM else "link_angle"]
         rod[:, 1:] = rod[:, :1] + np.cumsum(angles, 1)
-        seen, known = envs.task.observe(rows, memory), envs.task.layout.slices["joint_angle"]
+        seen, known = envs.task.hooks.observe(rows, memory), envs.task.layout.slices["joint_angle"]
         after, *_ = envs.step(
             np.tanh(np.sum(seen[:, :, None] * weights[: seen.shape[1], : envs.action_space.shape[1]], 1))
         )
@@ -335,7 +335,7 @@ def test_a_goal_is_where_it_was_put_and_pays_when_it_is_reached():
     np.testing.assert_allclose(seen["desired_goal"], [0.0, 1.0], atol=1e-6)  # left of the head, in 2 mm
     np.testing.assert_array_equal(seen["achieved_goal"], [0.0, 0.0])
     assert env.compute_reward([[0.0, 0.0]] * 2, [[0.0, 0.049], [0.051, 0.0]]).tolist() == [0.0, -1.0]
-    env.batch.memory["target"] = env.task.goal_place(env.batch.rows)
+    env.batch.memory["target"] = env.task.animal.points(env.batch.rows)[:, 0]
     _, reward, terminated, _, info = env.step(np.zeros(6))
     assert reward == 0.0 and terminated and info["is_success"]
     lamprey = gymnasium.make(WAYPOINTS, goal=True).unwrapped
@@ -366,10 +366,10 @@ def test_goals_can_be_exchanged_in_hindsight(env_id):
         paid, ended = paid + np.sum(rewards == 0.0), ended + np.sum(truncated & ~terminated)
     assert ended > 10 and (paid > 10 or env_id == WAYPOINTS)
     task, rows, memory = envs.task, envs.batch.rows, envs.batch.memory
-    shown = task.observe(rows, memory)
+    shown = task.hooks.observe(rows, memory)
     name = "target" if env_id == REACH else "waypoint"
     memory[name] += 1e-3
-    moved = shown != task.observe(rows, memory)
+    moved = shown != task.hooks.observe(rows, memory)
     assert moved[:, -2:].all() and not moved[:, :-2].any()
 
 

@@ -81,11 +81,10 @@ def test_fields_and_signals_are_one_vocabulary(env_id):
     for _ in range(3):
         env.step(np.full(env.action_space.shape, 0.3))
     task, rows = env.task, env.batch.rows
-    seen = task.sense(rows, env.batch.memory)
-    assert seen.keys() >= task.layout.fields.keys()
+    sensed = task.hooks.sensed(rows, env.batch.memory)
     for name in task.layout.fields.keys() & task.animal.signals.keys():
         signal = task.animal.signal(rows, name).reshape(1, -1)
-        assert np.array_equal(np.reshape(seen[name], signal.shape), signal), name
+        assert np.array_equal(np.reshape(sensed[name], signal.shape), signal), name
 
 
 def signature_of(env_id):

@@ -109,7 +109,10 @@ def play(env, steps=30):
     rng = np.random.default_rng(0)
     parts = []
     for _ in range(steps):
-        observation, reward, _, _, info = env.step(rng.uniform(-1.0, 1.0, env.action_space.shape))
+        observation, reward, terminated, _, info = env.step(rng.uniform(-1.0, 1.0, env.action_space.shape))
+        if terminated:
+            env.reset()
+            info.pop("failure", None)
         parts += [observation, [reward], *(np.ravel(info[name]) for name in sorted(info))]
     return np.concatenate(parts)
 

@@ -71,7 +71,7 @@ def test_params_are_those_of_the_animal(env_id):
         drawn = name not in change and np.array_equal(usual.batch.rows[name], rows[name])
         assert drawn or np.array_equal(fresh[name], rows[name]), name
     action = np.full((1, given.task.action_size), 0.1, np.float32)
-    drive = given.task.command(action.astype(float), rows, given.batch.memory.copy())
+    drive = given.task.hooks.command(action.astype(float), rows, given.batch.memory.copy())
     alone.advance(rows, np.arange(1), drive, given.batch.steps)
     for env in (usual, mapped, given):
         env.step(action[0])

@@ -93,7 +93,9 @@ class Hooks:
         hooks = [self.method((), name)[0] for name in NAMES]
         self.kernels = (*hooks, *copies)
         """The hooks and the copies that are made beside them."""
-        self._loops = _loops(*self.kernels) if compiled else tuple(_bound(*self.kernels))
+        self._loops = (
+            _loops(*self.kernels) if compiled else tuple(map(np.errstate(all="ignore"), _bound(*self.kernels)))
+        )
         self._scale = np.concatenate([np.broadcast_to(field.scale, field.size) for field in task.fields().values()])
         self._constants = self._record()
         self._sensed: dict[int, tuple[NDArray[Any], NDArray[np.float64]]] = {}
@@ -430,7 +432,6 @@ def columns(infos: NDArray[Any]) -> dict[str, NDArray[Any]]:
     return {name: infos[name] for name in infos.dtype.names or ()}
 
 
-@np.errstate(over="ignore")  # whole numbers overflow where noise is drawn
 def try_hooks(task: Any, rows: NDArray[Any], memory: NDArray[Any]) -> None:
     """Run each hook of a task once as plain Python, so that mistakes are told in Python's words.
 
