@@ -260,7 +260,7 @@ def _train(piece: Piece, folder: Path) -> list[dict[str, Any]]:
     except BudgetSpent:
         pass
     except Exception as error:  # any error counts as a failure of the learner
-        failed = _said(error)
+        failed = _message(error)
     spent, lines = time.process_time() - started, []
     for mark in piece.marks:
         steps = reports.at(mark)
@@ -274,7 +274,7 @@ def _train(piece: Piece, folder: Path) -> list[dict[str, Any]]:
                 episodes = measure(piece.env_id, playing(entrant, piece.name, env), piece.episodes)
                 weights = _keep(reports.place(steps), folder)
             except Exception as error:
-                reason = _said(error)
+                reason = _message(error)
         if weights is None:
             env, episodes = {}, measure(piece.env_id, find_policy(piece.env_id, "zero"), piece.episodes)
         seconds = (spent, time.process_time() - started)
@@ -283,7 +283,7 @@ def _train(piece: Piece, folder: Path) -> list[dict[str, Any]]:
     return lines
 
 
-def _said(error: Exception) -> str:
+def _message(error: Exception) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
 
 
