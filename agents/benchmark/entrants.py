@@ -45,11 +45,9 @@ class Piece:
     """One policy on one environment, or one training of a learner.
 
     Args:
-        env_id: Id of the environment.
         name: Name of a policy (see `find_policy`, or ``best constant``) or of a learner.
         seed: Seed of a training; None for a policy.
         marks: Numbers of steps at which a learner is measured; the last one is its budget.
-        track: ``fixed`` or ``open``.
         episodes: Number of benchmark episodes.
     """
 
@@ -137,14 +135,11 @@ def pieces(
     """List the pieces of an environment, without missing policies, such as a trained one.
 
     Args:
-        env_id: Id of the environment.
-        policies: Names of policies. By default, if there is no learner: random, zero, all references, best constant,
-            the trained policy included in the package, and a replay of one of these.
+        policies: Names of policies. By default, without learners: random, zero, all references, best constant, the
+            trained policy included in the package, and a replay of one of these.
         entered: Names of learners.
         seeds: Number of trainings per learner, with seeds 0, 1, ...
         marks: Numbers of steps at which learners are measured. By default, `MARKS`, and for the recipe its own steps.
-        track: ``fixed`` or ``open``.
-        episodes: Number of episodes. By default, that of the protocol.
     """
     own, count = references_of(env_id), episodes or episodes_of(env_id)
     absent = {
