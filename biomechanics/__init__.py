@@ -1,4 +1,4 @@
-"""Models of OpenSim and MuJoCo, recorded motions, the torques and muscles that they take, and design of feedback."""
+"""Import of OpenSim and MuJoCo models, inverse dynamics of recorded motions, and feedback design."""
 
 from __future__ import annotations
 
@@ -34,30 +34,30 @@ __all__ = [
 ]
 
 READERS = {".osim": read_osim, ".xml": read_mujoco, ".mjb": read_mujoco}
-"""Readers of other programs' models by the suffix of the file."""
+"""Readers of other programs' models by file suffix."""
 
 
 def import_model(path: str | Path, partial: bool = False) -> tuple[dict[str, Any], Report]:
-    """Read a model of OpenSim (``.osim``, format 4) or MuJoCo (``.xml``, ``.mjb``).
+    """Read an OpenSim (``.osim``, format 4) or MuJoCo (``.xml``, ``.mjb``) model.
 
     Args:
-        path: File; MuJoCo's need the package ``mujoco``.
-        partial: Leave out parts that are not supported.
+        path: Model file. MuJoCo files require the package ``mujoco``.
+        partial: Whether to leave out unsupported parts instead of raising an error.
 
     Returns:
-        description, report: A dict for `envs.neuromechanic.Neuromechanic`, and what became of each part.
+        description, report: Dict for `envs.neuromechanic.Neuromechanic`, and a report on each part.
 
     Raises:
-        ValueError: If the file cannot be read, or has parts that are not supported; each is named.
+        ValueError: If the file cannot be read or has unsupported parts. The message names all of them.
     """
     reader = READERS.get(Path(path).suffix.lower())
     if reader is None:
-        raise ValueError(f"model must be a file of OpenSim (.osim) or MuJoCo (.xml, .mjb), got {str(path)!r}")
+        raise ValueError(f"model must be an OpenSim (.osim) or MuJoCo (.xml, .mjb) file, got {str(path)!r}")
     return reader(path, partial)
 
 
 def load(path: str | Path, partial: bool = False) -> dict[str, Any]:
-    """Description of a model of OpenSim or MuJoCo; see `import_model`.
+    """Return the description of an OpenSim or MuJoCo model; see `import_model`.
 
     Examples:
         >>> from gymnosoma.biomechanics import load

@@ -1,4 +1,4 @@
-"""Stability of animals whose nervous system hears signals late."""
+"""Stability of models with delayed neural signals."""
 
 from __future__ import annotations
 
@@ -13,26 +13,27 @@ Vector = NDArray[np.float64]
 
 
 def characteristic_roots(animal: Neuromechanic, start: dict[str, Any], nodes: int = 32) -> NDArray[np.complex128]:
-    """Rightmost roots (1/s) of the linearised delay equation, by Chebyshev collocation of the delayed signals' past.
+    """Compute the rightmost characteristic roots (1/s) of the linearised delay equation by Chebyshev collocation.
 
-    With z' = A z + sum B_d s(t - d) and s = C z + sum D_d s(t - d), the past of s between the longest delay and now is
-    a polynomial through ``nodes`` points besides the present (Breda, Maset & Vermiglio, 2005). Delays are exact, not
-    whole steps of the simulation.
+    The equation is z' = A z + sum B_d s(t - d) with the delayed signals s = C z + sum D_d s(t - d). The method
+    approximates s between the longest delay and the present by a polynomial through the present and ``nodes`` earlier
+    points (Breda, Maset & Vermiglio, 2005). It uses the exact delays, without rounding to the simulation's time steps.
 
     Args:
-        animal: With N states, of whose signals S are delayed.
-        start: Initial values, of an equilibrium.
+        animal: Model with N states and S delayed signals.
+        start: Initial values at an equilibrium.
+        nodes: Number of collocation points in the past.
 
     Returns:
-        roots (N + nodes S,) complex, 1/s: Ordered from the right; far to the left they belong to the polynomial rather
-            than to the equation.
+        roots (N + nodes S,) complex, 1/s: Sorted by decreasing real part. Roots far to the left are artefacts of the
+            polynomial.
 
     Raises:
-        ValueError: For a model with contacts.
+        ValueError: If the model has contacts.
 
     Examples:
-        The standing figure with the reflexes of the paper, and with reflexes that are still later. It is stable where
-        the real part of the rightmost root is negative:
+        Compare the standing figure with the paper's delay and with a longer one. It is stable if the real part of the
+        rightmost root is negative:
 
         >>> from gymnosoma.envs.neuromechanic import Neuromechanic
         >>> from gymnosoma.biomechanics import characteristic_roots
@@ -78,7 +79,7 @@ def characteristic_roots(animal: Neuromechanic, start: dict[str, Any], nodes: in
     x, weight, derivative = _chebyshev(nodes)
     longest = factor * max(delays) * animal.dt
     derivative *= 2.0 / longest
-    # s now = C z + sum D s(past): unknowns are z and the past, node by node; the present is eliminated.
+    # The unknowns are z and the past of s at the nodes; the present is eliminated by s = C z + sum D s(past).
     B, D = np.zeros((size, (nodes + 1) * columns)), np.zeros((columns, (nodes + 1) * columns))
     for delay in delays:
 
@@ -106,7 +107,7 @@ def characteristic_roots(animal: Neuromechanic, start: dict[str, Any], nodes: in
 
 
 def _chebyshev(nodes: int) -> tuple[Vector, Vector, Vector]:
-    """Points from 1, which is now, to -1, their barycentric weights, and the matrix that differentiates."""
+    """Return the points from 1 (present) to -1, their barycentric weights and the differentiation matrix."""
     x = np.cos(np.pi * np.arange(nodes + 1) / nodes)
     weight = np.r_[0.5, np.ones(nodes - 1), 0.5] * (-1.0) ** np.arange(nodes + 1)
     differences = x[:, None] - x

@@ -18,27 +18,31 @@ Vector = NDArray[np.float64]
 
 
 def smooth(animal: Neuromechanic, motion: Motion, cutoff: float | None = 6.0) -> tuple[Vector, Vector, Vector]:
-    """Positions, velocities and accelerations (T, n) of the joints, by a quintic spline.
+    """Compute joint positions, velocities and accelerations (T, n) by a quintic spline.
 
     Args:
-        cutoff (Hz): Of a Butterworth filter of order 4, forth and back, before it; None for none.
+        animal: Model with n joints.
+        motion: Motion with T times and a column for each joint.
+        cutoff (Hz): Cutoff frequency of a fourth-order Butterworth filter, which is applied forwards and backwards
+            before the spline; None does not filter.
 
     Raises:
-        ValueError: If a joint has no column or a value is not finite, or the model has balls.
+        ValueError: If a joint has no column, a value is not finite, the model has ball joints or free bodies, or the
+            intervals to filter are not equal.
     """
     from scipy.interpolate import make_interp_spline
     from scipy.signal import butter, filtfilt
 
     model = animal.model
     if model.counts["balls"]:
-        raise ValueError("model has balls or free bodies, whose positions are no columns of a motion")
+        raise ValueError("model must have no balls or free bodies: a motion has no columns for them")
     turns = np.array([joint.revolute for joint in model.joints])
     q = numbers("motion", np.stack([motion[name] for name in model.bodies], 1))
     q = q * np.where(turns & motion.degrees, np.pi / 180.0, 1.0)
     if cutoff is not None:
         pace = np.diff(motion.time)
         if np.ptp(pace) > 1e-3 * pace.mean():
-            raise ValueError("motion must have equal intervals to be filtered; set cutoff=None")
+            raise ValueError("motion must have equal time intervals to be filtered; set cutoff=None")
         limit = 0.5 / float(pace.mean())
         number("cutoff", cutoff, above=0, maximum=0.99 * limit)
         q = filtfilt(*butter(4, cutoff / limit), q, axis=0)
@@ -49,15 +53,18 @@ def smooth(animal: Neuromechanic, motion: Motion, cutoff: float | None = 6.0) ->
 def inverse_dynamics(
     animal: Neuromechanic, motion: Motion, loads: Sequence[Load] = (), cutoff: float | None = 6.0
 ) -> Trajectory:
-    """Torques that a motion takes, without those of muscles, springs, damping and limits.
+    """Compute the joint torques that produce a motion.
+
+    Muscles, springs, damping and joint limits are not modelled: the result is the sum of their torques.
 
     Args:
-        motion: With a column for each joint.
-        loads: Recorded forces from outside.
-        cutoff (Hz): See `smooth`.
+        animal: Model with n joints.
+        motion: Motion with T times and a column for each joint.
+        loads: Recorded external forces.
+        cutoff (Hz): Cutoff frequency of the filter; see `smooth`.
 
     Returns:
-        Trajectory: ``q``, ``v``, ``qdd`` and ``torque`` (T, n), rad and N m (m and N where a joint slides).
+        Trajectory: ``q``, ``v``, ``qdd`` and ``torque`` (T, n), in rad and N m (m and N for sliding joints).
     """
     return torques(animal, motion.time, *smooth(animal, motion, cutoff), loads)
 
@@ -65,7 +72,7 @@ def inverse_dynamics(
 def torques(
     animal: Neuromechanic, time: Vector, q: Vector, v: Vector, qdd: Vector, loads: Sequence[Load] = ()
 ) -> Trajectory:
-    """`inverse_dynamics` of joint positions, velocities and accelerations (T, n)."""
+    """Compute `inverse_dynamics` from joint positions, velocities and accelerations (T, n)."""
     arrays, row = animal.model.arrays, animal.rows(1)
     bodies = (*animal.model.bodies, *animal.model.followers)
     for load in loads:
@@ -83,7 +90,7 @@ def torques(
 
 
 HELD = 1e-3
-"""Torque (N m), or force (N), by which muscles may miss what a motion takes, in parts of the largest."""
+"""Largest residual of a torque or force for a frame to count as held, relative to the largest of the motion."""
 
 
 def static_optimisation(
@@ -93,20 +100,24 @@ def static_optimisation(
     cutoff: float | None = 6.0,
     reserve: ArrayLike = 0.0,
 ) -> Trajectory:
-    """Activations of least sum of squares that give the torques of a motion, frame by frame.
+    """Compute the activations with the least sum of squares that produce the torques of a motion, frame by frame.
 
-    Tendons are taken as rigid; a muscle's force then is a line in its activation. Joints that no muscle crosses, as
-    those of a pelvis in space, are left out. Where the muscles cannot give the torques, they come as near as they can.
+    Tendons count as rigid, so that muscle force is a linear function of activation. Joints without muscles, such as
+    those between the pelvis and the ground, are left out. If the muscles are too weak, the torques are approximated.
 
     Args:
-        motion: A motion, or what `inverse_dynamics` returned.
-        loads, cutoff: As of `inverse_dynamics`.
-        reserve ((n,) float, N m or N): Torque of a motor at each joint, at an activation of 1, which counts as a
-            muscle's; 0 for none.
+        animal: Model with n joints and m muscles.
+        motion: Motion, or result of `inverse_dynamics`.
+        loads, cutoff: See `inverse_dynamics`.
+        reserve ((n,) float, N m or N): Torque of a reserve motor at each joint at activation 1. Its activation is
+            part of the sum of squares. 0 adds no motor.
 
     Returns:
-        Trajectory: ``q``, ``torque`` (T, n), ``activation`` and ``force`` (T, m), ``residual`` (T, n) that the muscles
-            do not give, and ``held`` (T,), 1 where it is less than `HELD`.
+        Trajectory: ``q``, ``v``, ``torque`` (T, n), ``activation`` and ``force`` (T, m), ``residual`` (T, n), the
+            torque that the muscles cannot produce, and ``held`` (T,), 1 if the residual is below `HELD`.
+
+    Raises:
+        ValueError: If the model has no muscles.
     """
     run = motion if isinstance(motion, Trajectory) else inverse_dynamics(animal, motion, loads, cutoff)
     if not animal.model.muscles:
@@ -119,7 +130,7 @@ def static_optimisation(
     states = [_affine(rigid, q[i], v[i]) for i in range(len(q))]
     crossed = np.any([np.abs(arm).max(0, initial=0.0) > 1e-9 for arm, _, _ in states], axis=0) | (motors > 0.0)
     size = np.maximum(np.abs(torque).max(0), 1e-9)
-    # The torques are met as if each had a motor that is dear to use; a reserve is one that is not.
+    # Every crossed joint gets a motor: an expensive one, which enforces the torque, or the cheap reserve.
     weight = np.where(crossed, np.where(motors > 0.0, 1.0 / np.maximum(motors, 1e-12), 1e5 / size), 0.0)
     frames: dict[str, list[Vector]] = {"activation": [], "force": [], "residual": []}
     for i, (arm, low, high) in enumerate(states):
@@ -135,7 +146,7 @@ def static_optimisation(
 
 
 def _affine(animal: Neuromechanic, q: Vector, v: Vector) -> tuple[Vector, Vector, Vector]:
-    """Moment arms (m, n), and forces (m,) N at activations 0 and 1, of a posture that moves."""
+    """Return moment arms (m, n) and the forces (m,) N at activations 0 and 1, for positions and velocities (n,)."""
     row, forces = animal.rows(1), []
     row["q"], row["v"] = q, v
     for level in (0.0, 1.0):
@@ -156,15 +167,16 @@ def _least(A: Vector, b: Vector) -> Vector:
 
 
 def moment_arms(animal: Neuromechanic, joint: str, q: ArrayLike | None = None, count: int = 101) -> Trajectory:
-    """Lengths and moment arms of all muscles over the range of a joint, the others held.
+    """Compute lengths and moment arms of all muscles over the range of one joint.
 
     Args:
-        joint: Of ``model.bodies``.
-        q ((n,) float): Posture of the others; the model's start by default.
-        count: Of positions.
+        animal: Model with n joints and m muscles.
+        joint: Name of the joint, one of ``model.bodies``.
+        q ((n,) float): Posture of the other joints; the model's start posture by default.
+        count: Number of positions.
 
     Returns:
-        Trajectory: Over positions of the joint (rad or m) instead of times: ``length`` and ``arm`` (count, m).
+        Trajectory: ``length`` and ``arm`` (count, m), with positions of the joint (rad or m) instead of times.
     """
     bodies, row = animal.model.bodies, animal.rows(1)
     choice("joint", joint, bodies)
@@ -182,24 +194,29 @@ def moment_arms(animal: Neuromechanic, joint: str, q: ArrayLike | None = None, c
 
 
 def induced_accelerations(animal: Neuromechanic, row: NDArray[Any]) -> dict[str, Vector]:
-    """Accelerations of the joints that each force of Eqs 4 to 7 induces by itself; they add up to ``qdd``.
+    """Compute the joint accelerations that each force of Eqs 4 to 7 induces; they add up to ``qdd``.
 
-    Every force meets the whole body: pins answer to each. What the pins' own motion and their correction of errors ask
-    for stands beside the forces.
+    Each acceleration includes the reaction of the pins to its force. The acceleration that results from the motion of
+    the pins and from the correction of their errors is a separate entry, ``pin``.
 
     Args:
-        row ((1,) record)
+        animal: Model with n joints, m muscles, r motors and w wrenches.
+        row ((1,) record): State of the model.
 
     Returns:
-        dict: rad/s^2, or m/s^2: ``gravity`` (n,), with the ground's acceleration; ``velocity`` (n,), Coriolis and
-            centrifugal; ``passive`` (n,), damping and springs of joints; ``muscle`` (m, n), ``motor`` (r, n) and
-            ``wrench`` (w, n), one by one; ``pin`` (n,).
+        dict: Accelerations, rad/s^2 (m/s^2 for sliding joints):
+
+            * ``gravity`` (n,): gravity and acceleration of the ground
+            * ``velocity`` (n,): Coriolis and centrifugal forces
+            * ``passive`` (n,): damping, springs and limits of joints
+            * ``muscle`` (m, n), ``motor`` (r, n), ``wrench`` (w, n): each of them separately
+            * ``pin`` (n,): motion and error correction of the pins
 
     Raises:
-        ValueError: For a model with contacts, which act in time steps.
+        ValueError: If the model has contacts, which act on whole time steps.
 
     Examples:
-        By how much the arm's muscles, each by itself, accelerate its bent elbow:
+        Acceleration of the arm's bent elbow by each muscle:
 
         >>> from gymnosoma.envs.neuromechanic import Neuromechanic
         >>> from gymnosoma.biomechanics import induced_accelerations
@@ -229,6 +246,6 @@ def induced_accelerations(animal: Neuromechanic, row: NDArray[Any]) -> dict[str,
         "wrench": k["wrench_torque"],
     }
     ease, J = np.linalg.inv(k["M"]), k["J"]
-    pull = ease @ J.T @ np.linalg.inv(J @ ease @ J.T)  # acceleration per acceleration of the pins
+    pull = ease @ J.T @ np.linalg.inv(J @ ease @ J.T)  # acceleration of the joints per acceleration of the pins
     free = ease - pull @ J @ ease
     return {name: force @ free.T for name, force in forces.items()} | {"pin": pull @ k["drift"]}

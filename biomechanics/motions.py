@@ -15,21 +15,21 @@ from gymnosoma.envs.core.files import check_file
 Vector = NDArray[np.float64]
 
 LARGEST_FILE = 1 << 28
-"""Bytes that a motion's file may have."""
+"""Largest size of a motion file, bytes."""
 
 
 @dataclass(frozen=True)
 class Motion:
-    """A table over time.
+    """Recorded motion: a table over time.
 
     Args:
-        time ((T,) float, s)
-        names (tuple of str): Of the columns.
-        values ((T, C) float)
-        degrees: Whether angles are in degrees.
+        time ((T,) float, s): Times.
+        names (tuple of str): Names of the C columns.
+        values ((T, C) float): Values of the columns.
+        degrees: Whether angles are in degrees; radians otherwise.
 
     Raises:
-        ValueError: If shapes do not agree.
+        ValueError: If the shapes do not match.
     """
 
     time: Vector
@@ -40,10 +40,10 @@ class Motion:
     def __post_init__(self) -> None:
         shape = len(self.time), len(self.names)
         if np.shape(self.values) != shape:
-            raise ValueError(f"values must have shape {shape}, times and columns, got {np.shape(self.values)}")
+            raise ValueError(f"values must have shape {shape} (times, columns), got {np.shape(self.values)}")
 
     def __getitem__(self, name: str) -> Vector:
-        """Column by its name, or by a part of its path, as ``knee`` of ``/jointset/knee_r/knee/value``."""
+        """Return a column by its name or a part of its path, such as ``knee`` in ``/jointset/knee_r/knee/value``."""
         for i, column in enumerate(self.names):
             if column == name or name in column.split("/")[-2:]:
                 return self.values[:, i]
@@ -51,10 +51,10 @@ class Motion:
 
 
 def read_motion(path: str | Path) -> Motion:
-    """Read a table of OpenSim (``.mot``, ``.sto``) or of markers (``.trc``, with columns ``NAME.x`` and so on).
+    """Read an OpenSim table (``.mot``, ``.sto``) or marker positions (``.trc``, columns ``NAME.x`` to ``NAME.z``).
 
     Raises:
-        ValueError: If it cannot be read, its times do not rise, or a row has too few numbers.
+        ValueError: If the file cannot be read, its times do not increase, or a row has too few numbers.
     """
     try:
         check_file(Path(path), LARGEST_FILE)
@@ -69,7 +69,7 @@ def read_motion(path: str | Path) -> Motion:
         time = names.index("time")
         table = np.array([line.split() for line in lines[end + 2 :]], float)
         if table.shape[1:] != (len(names),) or len(table) < 2 or not (np.diff(table[:, time]) > 0).all():
-            raise ValueError(f"it must have at least 2 rows of {len(names)} numbers, at times that rise")
+            raise ValueError(f"it must have at least 2 rows of {len(names)} numbers and increasing times")
     except (OSError, ValueError) as error:
         raise ValueError(f"motion {str(path)!r} cannot be read: {error}") from None
     degrees = "indegrees=yes" in "\n".join(lines[:end]).replace(" ", "").lower()
@@ -78,12 +78,12 @@ def read_motion(path: str | Path) -> Motion:
 
 
 class Load(NamedTuple):
-    """A recorded force on a body, as of the ground on a foot.
+    """Recorded external force on a body, such as the ground reaction force on a foot.
 
     Args:
-        body: Of the model.
-        motion: Table with the force, its place and a moment, in the world.
-        force, point, moment: What the names of their columns begin with, before x, y and z; no moment if it is "".
+        body: Name of the body in the model.
+        motion: Table with the force, its point of application and a moment, in world coordinates.
+        force, point, moment: Prefixes of the column names, which end in x, y and z. Set ``moment=""`` for no moment.
     """
 
     body: str
@@ -93,7 +93,7 @@ class Load(NamedTuple):
     moment: str = "ground_torque_"
 
     def at(self, time: Vector) -> tuple[Vector, Vector, Vector]:
-        """Force (T, 3) N, place (T, 3) m and moment (T, 3) N m at times (T,) s."""
+        """Return force (T, 3) N, point (T, 3) m and moment (T, 3) N m, interpolated at times (T,) s."""
 
         def read(name: str) -> Vector:
             if not name:

@@ -1,7 +1,7 @@
-"""Models of MuJoCo as descriptions for `envs.neuromechanic.load`, with a report of what became of each part.
+"""Import of MuJoCo models as descriptions for `envs.neuromechanic.load`, with a report on each part.
 
-The compiled model is read, so defaults, includes, meshes and orders of angles are MuJoCo's own affair; ``mujoco`` is an
-optional package. Positions of joints are counted from the posture in which the model was written, ``qpos0``.
+The importer reads the compiled model, so that MuJoCo resolves defaults, includes, meshes and the order of Euler angles.
+Joint positions are relative to the initial posture ``qpos0``.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from .parts import Place, Report, united
 Vector = NDArray[np.float64]
 
 _KINDS = "free", "ball", "prismatic", "revolute"
-"""Joints, in MuJoCo's order."""
+"""Joint types in the order of MuJoCo's ``mjtJoint``."""
 
 
 def _turn(quaternion: Any) -> Vector:
-    """Rotation matrix of a quaternion w, x, y, z."""
+    """Return the rotation matrix of a quaternion (w, x, y, z)."""
     from scipy.spatial.transform import Rotation
 
     w, x, y, z = quaternion
@@ -32,7 +32,7 @@ def _turn(quaternion: Any) -> Vector:
 
 
 class _Importer:
-    """Builds the description of one model; `read_mujoco` uses it."""
+    """Builder of the description of one model, for `read_mujoco`."""
 
     def __init__(self, m: Any, mujoco: Any) -> None:
         self.m, self.kinds, self.report = m, mujoco.mjtObj, Report()
@@ -49,7 +49,7 @@ class _Importer:
         self.leads = {i: (i, np.poly1d([1.0, 0.0])) for i in range(m.njnt)}
 
     def name(self, kind: Any, i: int, what: str) -> str:
-        """Name of an object by which our keys call it, no dots in it and used only once among its kind."""
+        """Return the name of an object in the description: a valid key, unique among objects of its kind."""
         if (int(kind), i) not in self.names:
             label = self.find(kind, i) or f"{what}{i}"
             others = [name for (other, _), name in self.names.items() if other == int(kind)]
@@ -57,13 +57,13 @@ class _Importer:
         return self.names[int(kind), i]
 
     def joint_name(self, j: int) -> str:
-        """Name of the body of a joint."""
+        """Return the name of a joint, which is also the name of its body."""
         return self.name(self.kinds.mjOBJ_JOINT, j, "joint")
 
-    # Joints that follow others
+    # Coupled joints
 
     def couple(self) -> None:
-        """Learn which joints follow others by a polynomial."""
+        """Find the joints that follow another joint by a polynomial."""
         m, leaders = self.m, {}
         for e in range(m.neq):
             what = self.find(self.kinds.mjOBJ_EQUALITY, e) or f"{e}"
@@ -73,7 +73,7 @@ class _Importer:
                 kind = ("CONNECT", "WELD", "JOINT", "TENDON", "FLEX", "DISTANCE")[min(int(m.eq_type[e]), 5)]
                 self.report.refused.append(f"equality {what}: {kind} is not supported; supported is JOINT")
             elif m.jnt_type[m.eq_obj1id[e]] < 2 or m.eq_obj1id[e] in leaders:
-                self.report.refused.append(f"equality {what}: it must lead a hinge or slide that no other one leads")
+                self.report.refused.append(f"equality {what}: joint1 must be a hinge or slide of no other equality")
             else:
                 leaders[int(m.eq_obj1id[e])] = int(m.eq_obj2id[e]), np.poly1d(m.eq_data[e, 4::-1])
         for j in leaders:
@@ -86,14 +86,14 @@ class _Importer:
                     return
                 chain.append(leader)
             if f.order > 15:
-                self.report.refused.append(f"joint {self.joint_name(j)}: it follows by a power of {f.order}, above 15")
+                self.report.refused.append(f"joint {self.joint_name(j)}: its polynomial has order {f.order}, above 15")
                 continue
             self.leads[j] = leader, f
 
     # Bodies
 
     def bodies(self) -> None:
-        """Make all bodies and joints; MuJoCo has parents first."""
+        """Convert all bodies and joints; in MuJoCo, parents precede their children."""
         m = self.m
         for b in range(1, m.nbody):
             place = self.places[m.body_parentid[b]]
@@ -117,12 +117,12 @@ class _Importer:
             self.body[name]["inertial"] = united(masses)
 
     def joint(self, j: int) -> dict[str, Any]:
-        """Keys of a hinge or slide."""
+        """Return the keys of a hinge or slide."""
         m, (leader, f) = self.m, self.leads[j]
         dof, own = m.jnt_dofadr[j], self.joint_name(j)
         if leader != j:
             if max(m.dof_damping[dof], m.dof_armature[dof], m.jnt_stiffness[j]) > 0.0:
-                self.report.ignored.append(f"damping, armature and spring of joint {own}, which follows")
+                self.report.ignored.append(f"damping, armature and spring of joint {own}, which follows another joint")
             if leader < 0:
                 return {"fixed": float(f(0.0))}
             entry: dict[str, Any] = {"follows": self.joint_name(leader)}
@@ -132,7 +132,7 @@ class _Importer:
             return entry | {"by": own}
         start = float(m.qpos0[m.jnt_qposadr[j]])
         if start != 0.0:
-            self.report.renamed.append(f"position {start:g} of {own} is 0")
+            self.report.renamed.append(f"position {start:g} of {own} to 0")
         entry = {"damping": float(m.dof_damping[dof]), "armature": float(m.dof_armature[dof])}
         if m.jnt_stiffness[j] > 0.0:
             rest = float(m.qpos_spring[m.jnt_qposadr[j]]) - start
@@ -149,7 +149,7 @@ class _Importer:
     # Muscles and motors
 
     def actuators(self) -> None:
-        """Make muscles of actuators on tendons, and motors of those on joints."""
+        """Convert actuators on tendons to muscles and actuators on joints to motors."""
         m = self.m
         for a in range(m.nu):
             own = self.name(self.kinds.mjOBJ_ACTUATOR, a, "actuator")
@@ -161,7 +161,7 @@ class _Importer:
                     j = int(m.actuator_trnid[a, 0])
                     if m.jnt_type[j] < 2 or self.leads[j][0] != j or m.actuator_dyntype[a] != 0:
                         raise ValueError(
-                            "its joint must be a hinge or slide that moves freely, and it must act at once"
+                            "it must have no activation dynamics, and its joint must be an independent hinge or slide"
                         )
                     gain = float(m.actuator_gainprm[a, 0] * m.actuator_gear[a, 0])
                     self.motor[own] = {"joint": self.joint_name(j), "from": f"input.{own}", "gain": gain}
@@ -173,16 +173,16 @@ class _Importer:
                 self.report.refused.append(f"actuator {own}: {error}")
 
     def pull(self, a: int, own: str) -> dict[str, Any]:
-        """Keys of a muscle; its length is that of the tendon, its fibres' counts from where it is slack."""
+        """Return the keys of a muscle; the length range of its tendon determines optimal and slack length."""
         m = self.m
         low, high, force, scale, lmin, lmax, vmax, fpmax, fvmax = map(float, m.actuator_gainprm[a, :9])
         shortest, longest = m.actuator_lengthrange[a]
         if m.actuator_gear[a, 0] != 1.0 or m.actuator_dyntype[a] != 4 or m.actuator_biastype[a] != 2:
-            raise ValueError("a muscle must have MuJoCo's activation and passive force, and a gear of 1")
+            raise ValueError("a muscle must have dyntype and biastype muscle, and a gear of 1")
         if not np.array_equal(m.actuator_biasprm[a, :9], m.actuator_gainprm[a, :9]):
-            raise ValueError("its passive force must have the constants of its active force")
+            raise ValueError("its biasprm must be equal to its gainprm")
         if not longest > shortest:
-            raise ValueError("its lengthrange is not known")
+            raise ValueError("its lengthrange must be computed or given, and not empty")
         if m.actuator_dynprm[a, 2] > 0.0:
             self.report.ignored.append(f"smoothing of the activation of {own}")
         optimal = float(longest - shortest) / (high - low)
@@ -204,7 +204,7 @@ class _Importer:
         return {"path": list(self.path(int(m.actuator_trnid[a, 0]))), "excitation": f"input.{own}", "model": model}
 
     def path(self, tendon: int) -> Iterator[Any]:
-        """Points, surfaces and pulleys of a tendon."""
+        """Yield the points, wrapping surfaces and pulleys of a tendon."""
         m = self.m
         for w in range(m.tendon_adr[tendon], m.tendon_adr[tendon] + m.tendon_num[tendon]):
             kind, i, more = int(m.wrap_type[w]), int(m.wrap_objid[w]), float(m.wrap_prm[w])
@@ -215,10 +215,10 @@ class _Importer:
             elif kind in (4, 5):
                 yield {"cylinder": self.wrap(i, int(more), kind == 4)}
             else:
-                raise ValueError("its tendon is made of joints")
+                raise ValueError("its tendon must be spatial, not made of joints")
 
     def wrap(self, g: int, site: int, sphere: bool) -> str:
-        """Name of the surface of a geom with a site on its side, -1 for none; it is made once."""
+        """Return the name of the surface of a geom and a side site (-1 for none), creating it if necessary."""
         m, own = self.m, self.name(self.kinds.mjOBJ_GEOM, g, "geom")
         place = self.places[m.geom_bodyid[g]]
         turn = _turn(m.geom_quat[g])
@@ -227,7 +227,7 @@ class _Importer:
         entry |= {"type": "sphere"} if sphere else {"axis": R[:, 2].tolist(), "side": "any"}
         if site >= 0:
             if m.site_bodyid[site] != m.geom_bodyid[g]:
-                raise ValueError(f"the side of {own} must be a site on its own body")
+                raise ValueError(f"the side of {own} must be a site on the body of the geom")
             side = turn.T @ (m.site_pos[site] - m.geom_pos[g])
             if np.linalg.norm(side) < entry["radius"]:
                 entry["side"] = "inside"
@@ -240,35 +240,39 @@ class _Importer:
         return own
 
     def rest(self) -> None:
-        """Tell what is left out."""
+        """Report the parts that are not converted."""
         m, pulling = self.m, {int(t) for t in self.m.actuator_trnid[self.m.actuator_trntype == 3, 0]}
         for t in range(m.ntendon):
             own = self.find(self.kinds.mjOBJ_TENDON, t) or f"{t}"
             if np.any(m.tendon_stiffness[t] > 0.0) or np.any(m.tendon_damping[t] > 0.0):
-                self.report.refused.append(f"tendon {own}: its own stiffness or damping is not supported")
+                self.report.refused.append(f"tendon {own}: stiffness and damping of a tendon are not supported")
             elif m.tendon_limited[t]:
                 self.report.ignored.append(f"limits of the length of tendon {own}")
             elif t not in pulling:
-                self.report.ignored.append(f"tendon {own}, which nothing pulls")
+                self.report.ignored.append(f"tendon {own}, which has no actuator")
         touching = int(np.sum((m.geom_contype > 0) | (m.geom_conaffinity > 0)))
         if touching:
             self.report.ignored.append(f"contact of {touching} geoms")
         if limited := int(np.sum(m.jnt_limited)):
-            self.report.ignored.append(f"limits of {limited} joints, whose ranges are kept")
+            self.report.ignored.append(f"limits of {limited} joints (their ranges are imported)")
         for what, count in (("sensors", m.nsensor), ("keyframes", m.nkey)):
             if count:
                 self.report.ignored.append(f"{what}: {count}")
 
 
 def read_mujoco(source: Any, partial: bool = False) -> tuple[dict[str, Any], Report]:
-    """Description of a model of MuJoCo, as `envs.neuromechanic.load` takes it, and what became of its parts.
+    """Read a MuJoCo model.
 
     Args:
-        source (mujoco.MjModel, or path of .xml or .mjb)
-        partial: Whether to leave out what is refused.
+        source (mujoco.MjModel, or path): Compiled model, or a ``.xml`` or ``.mjb`` file.
+        partial: Whether to leave out unsupported parts instead of raising an error.
+
+    Returns:
+        description, report: Dict for `envs.neuromechanic.load`, and a report on each part.
 
     Raises:
-        ValueError: If the package is missing, the file cannot be compiled, or some part is refused; each is named.
+        ValueError: If the package ``mujoco`` is missing, the file cannot be compiled, or the model has unsupported
+            parts. The message names all of them.
     """
     try:
         import mujoco

@@ -1,7 +1,7 @@
-"""Models of OpenSim (``.osim``, format 4) as descriptions of ours, with a report of what became of each part.
+"""Import of OpenSim models (``.osim``, format 4) as model descriptions, with a report on each part.
 
-Here are the forces: muscles with their paths and wraps, limits and springs of coordinates, motors; the skeleton is made
-in `opensim_skeleton`.
+This module converts the forces: muscles with their paths and wrapping surfaces, limits and springs of coordinates, and
+motors. `opensim_skeleton` converts bodies and joints.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _THELEN = "FmaxTendonStrain", "FmaxMuscleStrain", "KshapePassive", "KshapeActive
 
 
 def wrap_objects(importer: o.Importer) -> dict[str, tuple[str, o.Element]]:
-    """Wrap objects by name, each with its body."""
+    """Return the body and the element of each wrap object by name."""
     wraps = {}
     bodies = [
         ("ground", importer.model.find("Ground")),
@@ -57,7 +57,7 @@ def _muscle(importer: o.Importer, force: o.Element, inputs: list[str]) -> None:
         model |= {"curves": "thelen"} | {key: value for (key, _, _), value in zip(THELEN_CURVES, shape, strict=True)}
     elif kind.startswith("Millard"):
         importer.report.taken.append(
-            f"{kind} {name}, by the curves of De Groote et al. (2016) and without fibre damping"
+            f"{kind} {name}, with the curves of De Groote et al. (2016) and without fibre damping"
         )
     path = force.find("GeometryPath")
     if path is None:
@@ -71,8 +71,8 @@ def _muscle(importer: o.Importer, force: o.Element, inputs: list[str]) -> None:
         entry["wraps"] = surfaces
         if len(surfaces) > 1:
             importer.report.taken.append(
-                f"{len(surfaces)} surfaces of {name}, round which its string is the shortest; where both touch one "
-                "segment, OpenSim 4.6 adds an arc and points of different passes, and is some mm shorter"
+                f"{len(surfaces)} surfaces of {name}, with the shortest path around them; if two touch one segment, "
+                "lengths from OpenSim 4.6 are some mm shorter, as it mixes results of different iterations"
             )
     muscle = entry | {"excitation": f"input.{name}", "model": model | {"activation": activation}}
     importer.description.setdefault("muscle", {})[name] = muscle
@@ -92,7 +92,7 @@ def _point(importer: o.Importer, muscle: str, point: o.Element) -> Any:
         return own
     if point.tag != "ConditionalPathPoint":
         raise ValueError(
-            f"point {point.get('name')} is a {point.tag}; supported are PathPoint, and moving and conditional ones"
+            f"point {point.get('name')} is a {point.tag}; supported: PathPoint, MovingPathPoint, ConditionalPathPoint"
         )
     coordinate = o.last_of(o.text_of(point, "socket_coordinate") or o.text_of(point, "coordinate"))
     low, high = o.numbers_of(point, "range", "-1e9 1e9").tolist()
@@ -100,7 +100,7 @@ def _point(importer: o.Importer, muscle: str, point: o.Element) -> Any:
     if not free:
         if low <= f["offset"] <= high:
             return own
-        raise ValueError(f"point {point.get('name')} is never there, as {coordinate} is locked")
+        raise ValueError(f"point {point.get('name')} is never active, because {coordinate} is locked out of its range")
     if "curve" in f:
         raise ValueError(
             f"point {point.get('name')} depends on {coordinate}, which follows another coordinate by a curve"
@@ -110,7 +110,7 @@ def _point(importer: o.Importer, muscle: str, point: o.Element) -> Any:
 
 
 def _moving(importer: o.Importer, muscle: str, point: o.Element, place: Place) -> list[Any]:
-    """Point on a chain of sliding joints without mass, which follow coordinates."""
+    """Return a moving point: the end of a chain of massless sliding joints that follow coordinates."""
     body, at = place.body, place.p
     label = f"{muscle}_{point.get('name', '')}"
     for i, axis in enumerate("xyz"):
@@ -130,7 +130,7 @@ def _moving(importer: o.Importer, muscle: str, point: o.Element, place: Place) -
 def _wrap(importer: o.Importer, wrap: o.Element, count: int) -> dict[str, Any] | None:
     name = o.text_of(wrap, "wrap_object")
     if name not in importer.wrap_objects:
-        raise ValueError(f"wrap object {name!r} is not known")
+        raise ValueError(f"the model has no wrap object {name!r}")
     body, shape = importer.wrap_objects[name]
     if o.text_of(shape, "active", "true") == "false":
         importer.report.ignored.append(f"{shape.tag} {name}, which is not active")
@@ -160,15 +160,15 @@ def _wrap(importer: o.Importer, wrap: o.Element, count: int) -> dict[str, Any] |
 
 
 def _on(force: o.Element) -> str:
-    """The coordinate on which a force acts, "" for none."""
+    """Return the coordinate on which a force acts, or "" if it acts on none."""
     return o.text_of(force, "coordinate") or o.last_of(o.text_of(force, "socket_coordinate"))
 
 
 def _coordinate(importer: o.Importer, force: o.Element) -> tuple[str, dict[str, Any], float]:
-    """Name of a force's coordinate, the keys of its joint, and the angle of a unit of OpenSim's."""
+    """Return the name of a force's coordinate, the keys of its joint, and the unit (rad or m) of the force's values."""
     coordinate = _on(force)
     if coordinate not in importer.owner:
-        raise ValueError(f"its coordinate {coordinate!r} does not move freely")
+        raise ValueError(f"its coordinate {coordinate!r} is not free")
     joint = importer.body[importer.owner[coordinate]]["joint"]
     return importer.owner[coordinate], joint, o.DEGREE if joint["type"] == "revolute" else 1.0
 
@@ -185,7 +185,7 @@ def _limit(importer: o.Importer, force: o.Element, inputs: list[str]) -> None:
     limits = joint.setdefault("limit", [])
     if limit["low"] < limit["high"]:
         limits.append(limit)
-    else:  # as some models damp a joint everywhere
+    else:  # some models use crossed limits to damp a joint at all positions
         lower, upper = limit["stiffness"]
         limits.append(limit | {"high": LARGEST, "stiffness": [lower, 0.0]})
         limits.append(limit | {"low": -LARGEST, "stiffness": [0.0, upper]})
@@ -195,7 +195,7 @@ def _limit(importer: o.Importer, force: o.Element, inputs: list[str]) -> None:
 def _spring(importer: o.Importer, force: o.Element, inputs: list[str]) -> None:
     name, joint, _ = _coordinate(importer, force)
     if "stiffness" in joint:
-        raise ValueError(f"{name} has a spring already")
+        raise ValueError(f"{name} already has a spring")
     joint |= {"stiffness": o.number_of(force, "stiffness", 0.0), "rest": o.number_of(force, "rest_length", 0.0)}
     joint["damping"] = o.number_of(force, "viscosity", 0.0)
     importer.report.taken.append(f"SpringGeneralizedForce {force.get('name')} of {name}")
@@ -218,7 +218,7 @@ FORCES: dict[str, Force] = {
     "SpringGeneralizedForce": _spring,
     "CoordinateActuator": _motor,
 }
-"""Forces that are supported, by their class."""
+"""Converters of the supported forces, by OpenSim class."""
 
 
 def _forces(importer: o.Importer) -> None:
@@ -239,14 +239,17 @@ def _forces(importer: o.Importer) -> None:
 
 
 def read_osim(source: str | Path, partial: bool = False) -> tuple[dict[str, Any], Report]:
-    """Description of an OpenSim model, as `envs.neuromechanic.load` takes it, and what became of its parts.
+    """Read an OpenSim model.
 
     Args:
         source: File in OpenSim's format 4.
-        partial: Whether to leave out what is refused.
+        partial: Whether to leave out unsupported parts instead of raising an error.
+
+    Returns:
+        description, report: Dict for `envs.neuromechanic.load`, and a report on each part.
 
     Raises:
-        ValueError: If the file cannot be read, or some part is refused; each is named.
+        ValueError: If the file cannot be read or has unsupported parts. The message names all of them.
     """
     importer = o.Importer(Path(source))
     importer.skeleton()

@@ -1,8 +1,8 @@
-"""Skeletons of OpenSim models: XML, functions of coordinates, frames, joints, masses; `opensim` makes the rest.
+"""Import of the skeleton of an OpenSim model: XML, functions of coordinates, frames, joints and masses.
 
-Joints become chains of revolute and prismatic joints: a coordinate is the one that moves with it as it is, what else
-depends on it follows that. Frames are those of our bodies, whose axes are parallel where all joints are at 0; so points
-and axes are turned, once, and no joint needs an orientation of its own.
+Each joint becomes a chain of revolute and prismatic joints. A coordinate becomes the axis that it moves one to one;
+other axes that depend on the coordinate follow this joint. The body frames of the description are parallel when all
+joints are at 0. Points and axes are rotated into these frames once, so that joints need no orientation.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from gymnosoma.envs.neuromechanic import LARGEST, cubics
 from .parts import Place, Report, united
 
 LARGEST_FILE = 16 << 20
-"""Bytes that a file may have."""
+"""Largest size of a model file, bytes."""
 
 Vector = NDArray[np.float64]
 Element = ElementTree.Element
@@ -37,7 +37,10 @@ DEGREE = math.pi / 180.0
 
 
 def parse(path: Path) -> Element:
-    """Model element of a file of format 4; entities are refused, what is not well-formed in known files is mended."""
+    """Return the model element of a file of format 4.
+
+    Entities are rejected. Known errors in the XML of published models (``::`` in names) are corrected.
+    """
     check_file(path, LARGEST_FILE)
     text = path.read_bytes().decode("utf-8", "replace")
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
@@ -51,26 +54,26 @@ def parse(path: Path) -> Element:
     if model is None or not version.isdecimal() or int(version) < 40000:
         raise ValueError(
             f"model {str(path)!r} must be of OpenSim's format 4 (Version 40000 or more), got {shown(version)}: "
-            "OpenSim 4 opens older ones and saves them anew"
+            "open and save older files in OpenSim 4 to convert them"
         )
     return model
 
 
 def text_of(element: Element, key: str, default: str = "") -> str:
-    """Text of a child, stripped."""
+    """Return the text of a child without surrounding spaces."""
     return (element.findtext(key) or default).strip()
 
 
 def number_of(element: Element, key: str, default: float) -> float:
-    """Number of a child."""
+    """Return the number in a child."""
     return float(numbers_of(element, key, str(default), 1)[0])
 
 
 def numbers_of(element: Element, key: str, default: str = "0 0 0", count: int | None = None) -> Vector:
-    """Numbers of a child.
+    """Return the numbers in a child.
 
     Raises:
-        ValueError: If it holds something else, NaN, or not as many as ``count``.
+        ValueError: If the text is not numbers, contains NaN, or their number is not ``count``.
     """
     text = text_of(element, key) or default
     try:
@@ -84,22 +87,22 @@ def numbers_of(element: Element, key: str, default: str = "0 0 0", count: int | 
 
 
 def truth_of(element: Element, key: str) -> bool:
-    """Whether a child says true."""
+    """Return whether the text of a child is ``true``."""
     return text_of(element, key) == "true"
 
 
 def last_of(path: str) -> str:
-    """Name at the end of a path of components."""
+    """Return the last name of a component path."""
     return path.rstrip("/").rsplit("/", 1)[-1]
 
 
 def objects(model: Element, room: str) -> list[Element]:
-    """Elements of a set."""
+    """Return the elements of a set such as ``BodySet``."""
     return list(model.findall(f"{room}/objects/*"))
 
 
 def turned(angles: Vector) -> Vector:
-    """Rotation (3, 3) of angles about the axes x, y, z of the body, in turn."""
+    """Return the rotation matrix (3, 3) of body-fixed rotations about x, then y, then z, rad."""
     (a, b, c), (x, y, z) = np.cos(angles), np.sin(angles)
     return np.array(
         [
@@ -114,7 +117,7 @@ def turned(angles: Vector) -> Vector:
 
 
 def function_of(element: Element | None) -> dict[str, Any]:
-    """Function: ``gain`` and ``offset``, or a ``curve`` with keys of `keys.CURVE`."""
+    """Convert a function to a dict with ``gain`` and ``offset``, or with a ``curve`` (keys of `keys.CURVE`)."""
     if element is None:
         return {"gain": 0.0, "offset": 0.0}
     kind = element.tag
@@ -143,7 +146,7 @@ def _long(coefficients: Vector) -> list[float]:
 
 
 def affine(f: dict[str, Any], gain: float, offset: float = 0.0) -> dict[str, Any]:
-    """Function times a gain, and an offset more."""
+    """Return gain * f + offset."""
     if "curve" not in f:
         return {"gain": gain * f["gain"], "offset": gain * f["offset"] + offset}
     curve = f["curve"]
@@ -154,7 +157,7 @@ def affine(f: dict[str, Any], gain: float, offset: float = 0.0) -> dict[str, Any
 
 
 def composed(outer: dict[str, Any], inner: dict[str, Any]) -> dict[str, Any]:
-    """Function ``outer`` of ``inner``, one of which is linear."""
+    """Return the function outer(inner(x)); at least one of the two must be linear."""
     if "curve" not in outer:
         return affine(inner, outer["gain"], outer["offset"])
     if "curve" in inner:
@@ -170,7 +173,7 @@ def composed(outer: dict[str, Any], inner: dict[str, Any]) -> dict[str, Any]:
 
 
 def value_of(f: dict[str, Any], x: float) -> float:
-    """Value of a function."""
+    """Return the value of a function at x."""
     if "curve" not in f:
         return float(f["gain"] * x + f["offset"])
     curve = f["curve"]
@@ -185,14 +188,14 @@ def value_of(f: dict[str, Any], x: float) -> float:
 
 
 class _Places(dict[str, Place]):
-    """Places by body; a body whose joint was refused has none."""
+    """Places by body name; a body with a refused joint is missing."""
 
     def __missing__(self, body: str) -> Place:
-        raise ValueError(f"its body {body!r} has no joint that was taken")
+        raise ValueError(f"the joint of its body {body!r} was not imported")
 
 
 class Importer:
-    """Builds the description of one model; `opensim.read_osim` uses it."""
+    """Builder of the description of one model, for `opensim.read_osim`."""
 
     def __init__(self, source: Path) -> None:
         self.report, self.model = Report(), parse(source)
@@ -210,13 +213,13 @@ class Importer:
         self.wrap_objects: dict[str, tuple[str, Element]] = {}
 
     def name(self, label: str) -> str:
-        """Name that keys allow, not yet used by another."""
+        """Return the unique name of a part in the description."""
         if label not in self.names:
             self.names[label] = self.report.rename(label, self.names.values())
         return self.names[label]
 
     def skeleton(self) -> None:
-        """Make bodies, as far as nothing is refused."""
+        """Convert bodies and joints; unsupported parts are added to the report."""
         for frame in self.model.iter("PhysicalOffsetFrame"):
             self.frames.setdefault(frame.get("name", ""), frame)
         for coordinate in self.model.findall("JointSet/objects/*//Coordinate"):
@@ -227,7 +230,7 @@ class Importer:
         self.report.taken.append(f"coordinates: {', '.join(self.owner)}")
 
     def attempt(self, what: str, make: Callable[[], None]) -> None:
-        """Make a part, or note why it is refused."""
+        """Call ``make`` to convert a part; on ValueError, add the part to the report."""
         try:
             make()
         except ValueError as error:
@@ -236,7 +239,7 @@ class Importer:
     # Coordinates
 
     def couple(self) -> None:
-        """Learn which coordinates are locked, or depend on others."""
+        """Find the coordinates that are locked or depend on another coordinate."""
         for name, coordinate in self.coordinates.items():
             if truth_of(coordinate, "locked"):
                 value = number_of(coordinate, "default_value", 0.0)
@@ -254,7 +257,7 @@ class Importer:
 
                 def make(c: Element = constraint, others: list[str] = others, dependent: str = dependent) -> None:
                     if len(others) != 1:
-                        raise ValueError(f"it must couple to one coordinate, got {' '.join(others)}")
+                        raise ValueError(f"it must have one independent coordinate, got {' '.join(others)}")
                     inner = c.find("coupled_coordinates_function")
                     f = function_of(None if inner is None else next(iter(inner), None))
                     self.depends[dependent] = others[0], affine(f, number_of(c, "scale_factor", 1.0))
@@ -262,7 +265,11 @@ class Importer:
                 self.attempt(f"{kind} {name}", make)
 
     def resolve(self, coordinate: str, f: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """The free coordinate that a function of any coordinate depends on, "" for none, and how."""
+        """Express a function of any coordinate as a function of a free coordinate.
+
+        Returns:
+            coordinate, f: The free coordinate ("" if f is constant) and the function of it.
+        """
         for _ in range(len(self.depends) + 1):
             if coordinate not in self.depends or not coordinate:
                 break
@@ -273,25 +280,25 @@ class Importer:
     # Joints
 
     def frame(self, path: str, local: Mapping[str, Element]) -> tuple[str, Vector, Vector]:
-        """Body of a frame, and the frame's orientation and place in it."""
+        """Return the body of a frame, and the frame's rotation matrix and origin (m) in the body."""
         name = last_of(path)
         frame = local.get(name) if "/" not in path.strip("/") or name not in self.body_names else None
         if frame is None and name not in self.body_names:
             frame = self.frames.get(name)
         if frame is None:
             if name not in self.body_names:
-                raise ValueError(f"frame {path!r} is not known")
+                raise ValueError(f"the model has no frame {path!r}")
             return name, np.eye(3), np.zeros(3)
         body, R, p = self.frame(text_of(frame, "socket_parent"), {})
         return body, R @ turned(numbers_of(frame, "orientation")), R @ numbers_of(frame, "translation") + p
 
     @property
     def body_names(self) -> set[str]:
-        """Bodies of the file, and the ground."""
+        """Names of the bodies in the file, and ``ground``."""
         return {"ground", *(body.get("name", "") for body in objects(self.model, "BodySet"))}
 
     def joints(self) -> None:
-        """Make all joints, each after that of its parent."""
+        """Convert all joints, parents first."""
         waiting = []
         for joint in objects(self.model, "JointSet"):
             frames = {frame.get("name", ""): frame for frame in joint.findall("frames/*")}
@@ -301,7 +308,7 @@ class Importer:
             ready = [entry for entry in waiting if entry[1][0] in self.places]
             if not ready:
                 names = ", ".join(joint.get("name", "") for joint, *_ in waiting)
-                self.report.refused.append(f"joints {names}: they do not hang on the ground")
+                self.report.refused.append(f"joints {names}: they are not connected to the ground")
                 return
             for joint, parent, child in ready:
                 what = f"joint {joint.get('name')!r}"
@@ -312,7 +319,7 @@ class Importer:
                 waiting = [entry for entry in waiting if entry[0] is not joint]
 
     def joint(self, joint: Element, parent: tuple[str, Vector, Vector], child: tuple[str, Vector, Vector]) -> None:
-        """Make the chain of a joint, and place its child."""
+        """Convert a joint to a chain of joints, and place its child body."""
         place = self.places[parent[0]]
         R0, at, body = place.R @ parent[1], place.R @ parent[2] + place.p, place.body
         for kind, axis, coordinate, f, name in self.axes(joint):
@@ -340,7 +347,7 @@ class Importer:
         self.report.taken.append(f"{joint.tag} {joint.get('name')}: body {child[0]} moves with {body}")
 
     def free(self, coordinate: str) -> dict[str, Any]:
-        """Keys of the joint of a coordinate."""
+        """Return the keys of the joint of a free coordinate."""
         element = self.coordinates[coordinate]
         keys: dict[str, Any] = {"start": number_of(element, "default_value", 0.0)}
         low, high = np.clip(numbers_of(element, "range", "-99999 99999"), -LARGEST, LARGEST)
@@ -349,7 +356,7 @@ class Importer:
         return keys
 
     def follower(self, coordinate: str, f: dict[str, Any], name: str) -> dict[str, Any]:
-        """Keys of a joint that follows a coordinate."""
+        """Return the keys of a joint that follows a coordinate."""
         entry: dict[str, Any] = {"follows": self.name(coordinate)}
         if "curve" not in f:
             return entry | f
@@ -358,7 +365,7 @@ class Importer:
         return entry | {"by": own}
 
     def axes(self, joint: Element) -> list[tuple[str, Vector, str, dict[str, Any], str]]:
-        """Axes of a joint in its parent's frame: kind, direction, coordinate, function of it, and a name."""
+        """Return the axes of a joint in its parent's frame: type, direction, coordinate, function and name."""
         kind, eye = joint.tag, np.eye(3)
         names = [c.get("name", "") for c in joint.findall("coordinates/Coordinate")]
         if kind == "CustomJoint":
@@ -392,11 +399,11 @@ class Importer:
     # Masses
 
     def inertias(self) -> None:
-        """Give our bodies the masses of those that move with them."""
+        """Add the masses of OpenSim's bodies to the bodies of the description that they move with."""
         for body in objects(self.model, "BodySet"):
             name, mass = body.get("name", ""), number_of(body, "mass", 0.0)
             if name not in self.places:
-                self.report.refused.append(f"body {name}: no joint that was taken carries it")
+                self.report.refused.append(f"body {name}: its joint was not imported")
                 continue
             place = self.places[name]
             xx, yy, zz, xy, xz, yz = numbers_of(body, "inertia", "0 0 0 0 0 0")
@@ -412,5 +419,5 @@ class Importer:
             moments = np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
             if moments[0] < -1e-6 * moments[2] or moments[2] > (moments[0] + moments[1]) * (1 + 1e-6):
                 entry["exact"] = True
-                self.report.taken.append(f"inertia of {name}, which no body can have, as it is")
+                self.report.taken.append(f"inertia of {name}, unchanged although physically impossible")
             self.body[name]["inertial"] = entry

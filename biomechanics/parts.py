@@ -1,4 +1,4 @@
-"""Parts of imported models: frames, joined masses, and a report of what became of each part."""
+"""Frames and masses of imported models, and the report of an import."""
 
 from __future__ import annotations
 
@@ -15,10 +15,13 @@ Vector = NDArray[np.float64]
 
 @dataclass
 class Report:
-    """What became of the parts of a model, in words, each by its name.
+    """Report of an import: lists of texts, each of which names a part of the model.
 
     Args:
-        taken, renamed, ignored, refused (list of str)
+        taken (list of str): Imported parts.
+        renamed (list of str): Parts with another name or zero position in the description.
+        ignored (list of str): Parts that are left out and do not prevent the import.
+        refused (list of str): Unsupported parts.
     """
 
     taken: list[str] = field(default_factory=list)
@@ -27,35 +30,35 @@ class Report:
     refused: list[str] = field(default_factory=list)
 
     def rename(self, label: str, others: Iterable[str]) -> str:
-        """Name by which our keys call a part, no dots in it and unlike ``others``."""
+        """Return a valid name for a part: letters, digits, ``_`` and ``-`` only, different from ``others``."""
         name, used = re.sub(r"[^\w-]", "_", label), {"ground", *others}
         while name in used:
             name += "_"
         if name != label:
-            self.renamed.append(f"{label} is {name}")
+            self.renamed.append(f"{label} to {name}")
         return name
 
     def __str__(self) -> str:
-        """All of it, a line for each entry."""
+        """Return the report as text with one entry per line."""
         parts = {name: getattr(self, name) for name in ("taken", "renamed", "ignored", "refused")}
         return "\n".join(f"{name}: {entry}" for name, entries in parts.items() for entry in entries)
 
 
 @dataclass
 class Place:
-    """Where a frame of OpenSim is: in a body of ours, turned by R, at p (m)."""
+    """Frame of an imported model: its body in the description, its rotation matrix R and its origin p (m) in it."""
 
     body: str
     R: Vector
     p: Vector
 
     def point(self, x: Vector) -> list[Any]:
-        """Point of the frame, as our keys say it."""
+        """Return the description's ``[body, x, y, z]`` of a point (3,) m of the frame."""
         return [self.body, *(self.R @ x + self.p).tolist()]
 
 
 def united(parts: list[tuple[float, Vector, Vector]]) -> dict[str, Any]:
-    """Inertial keys of what moves together: masses, their centres, and inertias about these."""
+    """Return the ``inertial`` keys of a body, joined from the mass, centre and central inertia of each part."""
     mass = sum(part[0] for part in parts)
     centre = sum((m * c for m, c, _ in parts), np.zeros(3)) / (mass or 1.0)
     total = np.zeros((3, 3))

@@ -1,7 +1,4 @@
-"""Design of feedback that holds an equilibrium: linear-quadratic behind a delay.
-
-SciPy is imported where it is used.
-"""
+"""Design of linear-quadratic feedback with a delay, to hold an equilibrium."""
 
 from __future__ import annotations
 
@@ -19,23 +16,23 @@ from gymnosoma.envs.neuromechanic import Neuromechanic, linearise, refuse_contac
 Vector = NDArray[np.float64]
 
 POSITION, SPEED, OTHER = 0.1, 1.0, 10.0
-"""Deviations of joints (rad, rad/s), and of all other states, that cost as much as an input of 1."""
+"""Deviations of joint angles (rad), joint rates (rad/s) and all other states that cost as much as an input of 1."""
 
 
 @dataclass
 class Regulator:
-    """State feedback behind a delay, as a controller for `simulate`.
+    """Delayed state feedback, as a controller for `simulate`.
 
-    From the state and the decisions on their way, it predicts the state at the time when its decision arrives, by the
-    linearised animal: u = u0 - K (z(t + delay) - z0).
+    The drive is u(t + delay) = u0 - K (z(t + delay) - z0). The linearised model predicts the state z(t + delay) from
+    the present state and the drives of the meantime.
 
     Args:
-        gains ((u, N) float): K.
-        state ((N,) float): z0.
-        input ((u,) float): u0.
-        steps: Time steps from what is sensed to the drive.
-        A, B (matrices): Of the linearised animal by time steps.
-        growth (1/s): Of the slowest mode of the linearised animal with this delay; negative if stable.
+        gains ((u, N) float): Feedback gains K.
+        state ((N,) float): State z0 at the equilibrium.
+        input ((u,) float): Drive u0 at the equilibrium.
+        steps: Delay from the sensed state to the drive, time steps.
+        A ((N, N) float), B ((N, u) float): State and input matrix of the linearised model in discrete time.
+        growth (1/s): Growth rate of the slowest mode of the linearised model with this delay; negative if stable.
     """
 
     gains: Vector
@@ -49,7 +46,7 @@ class Regulator:
     _line: Vector = field(default_factory=lambda: np.zeros((0, 0, 0)), repr=False)
 
     def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
-        """Drive (B, u) that was decided on a delay ago."""
+        """Return the drive (B, u) that was computed one delay ago."""
         if len(self._line) != len(t):
             self._line = np.zeros((len(t), self.steps, len(self.input)))
         self._line[first] = 0.0
@@ -69,23 +66,26 @@ def lqr(
     R: ArrayLike | None = None,
     delay: float = 0.0,
 ) -> Regulator:
-    """Optimal feedback about an equilibrium, behind a delay.
+    """Design the optimal feedback with a delay about an equilibrium.
 
-    It minimises the sum of z'Qz + u'Ru over time steps. With a delay the best that can be done is the same feedback of
-    the state predicted for the time at which it arrives (Kleinman, 1969, IEEE Trans Autom Control 14:524).
+    It minimises the sum of z'Qz + u'Ru over time steps, where z and u are deviations from the equilibrium. With a
+    delay, the optimal feedback applies the same gains to the predicted state at the time when the drive takes effect
+    (Kleinman, 1969, IEEE Trans Autom Control 14:524).
 
     Args:
-        start: Initial values of the equilibrium with the ``input``, as ``Balance.start``.
-        Q ((N,) or (N, N) float): By default 1 for deviations of `POSITION`, `SPEED` and `OTHER`.
-        R ((u,) or (u, u) float): 1 by default.
-        delay (s): A whole number of time steps.
+        animal: Model with N states and u inputs.
+        start: Initial values at the equilibrium, including ``input``, such as ``Balance.start``.
+        Q ((N,) or (N, N) float): Cost of the state, as a diagonal or a matrix. By default, deviations of `POSITION`,
+            `SPEED` and `OTHER` cost 1.
+        R ((u,) or (u, u) float): Cost of the drive, as a diagonal or a matrix; 1 by default.
+        delay (s): Delay, a whole number of time steps.
 
     Raises:
-        ValueError: If the model has contacts, the delay is no whole number of time steps, a cost has a wrong shape, or
-            no feedback is stable.
+        ValueError: If the model has contacts, the delay is not a whole number of time steps, a cost has the wrong
+            shape, or no feedback of the inputs stabilises the equilibrium.
 
     Examples:
-        An arm that is held where it would fall, 60 ms late:
+        Hold an arm at an unstable equilibrium with a delay of 60 ms:
 
         >>> from gymnosoma.biomechanics import lqr
         >>> from gymnosoma.envs.neuromechanic import Neuromechanic, equilibrate
@@ -111,11 +111,11 @@ def lqr(
     try:
         P = solve_discrete_are(A, B, cost, price)
     except np.linalg.LinAlgError as error:
-        raise ValueError(f"no feedback of these inputs is stable there: {error}") from None
+        raise ValueError(f"no feedback of these inputs stabilises the equilibrium: {error}") from None
     K = np.linalg.solve(price + B.T @ P @ B, B.T @ P @ A)
     row = animal.rows(1)
     animal.reset(row, np.zeros(1, np.int64), dict(start))
-    # As the prediction is exact, the modes with a delay are those without, and others that end after the delay.
+    # The prediction is exact. So the modes are those without a delay, and modes that vanish after the delay.
     growth = float(np.log(max(np.abs(np.linalg.eigvals(A - B @ K)).max(), 1e-300))) / animal.dt
     return Regulator(K, animal.vector(row), row["input"][0].copy(), steps, A, B, growth)
 
@@ -124,25 +124,26 @@ def _cost(name: str, cost: ArrayLike | None, usual: Vector) -> Vector:
     matrix = usual if cost is None else np.asarray(cost, float)
     matrix = np.diag(matrix) if matrix.ndim == 1 else matrix
     if matrix.shape != (len(usual),) * 2:
-        raise ValueError(f"{name} must be ({len(usual)},) or twice that, got {shown(cost)}")
+        raise ValueError(f"{name} must have shape ({len(usual)},) or {(len(usual),) * 2}, got {shown(cost)}")
     return matrix
 
 
 def input_matrix(animal: Neuromechanic, start: dict[str, Any], step: float = 1e-6) -> Vector:
-    """Input matrix B = df/du by central differences over the drive; with `linearise`, dz/dt = A dz + B du.
+    """Compute the input matrix B of dz/dt = A dz + B du by central differences; `linearise` computes A.
 
     Args:
-        start: Initial values, with the ``input`` about which the model is linearised.
-        step: Of the differences.
+        animal: Model with N states and u inputs.
+        start: Initial values of the operating point, including ``input``.
+        step: Step of the differences.
 
     Returns:
-        B (N, u) float: For the inputs in the order of ``model.inputs``.
+        B (N, u) float: Columns have the order of ``model.inputs``.
 
     Raises:
-        ValueError: For a model with contacts, which switch.
+        ValueError: If the model has contacts, which make the rate discontinuous.
 
     Examples:
-        The inputs of the arm's muscles reach their activations first:
+        The inputs of the arm affect the rates of the two activations, not those of the other four states:
 
         >>> from gymnosoma.envs.neuromechanic import Neuromechanic
         >>> from gymnosoma.biomechanics import input_matrix

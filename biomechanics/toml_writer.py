@@ -1,4 +1,4 @@
-"""Descriptions of models as TOML."""
+"""Conversion of model descriptions to TOML."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def write_toml(description: Mapping[str, Any]) -> str:
-    """TOML text of a description: each body, muscle and so on is a table, what it holds stands in its lines."""
+    """Return a description as TOML text, with one table for each body, muscle and other part."""
     lines = [f"{_key(key)} = {_value(value)}" for key, value in description.items() if not isinstance(value, Mapping)]
     for kind, tables in description.items():
         if isinstance(tables, Mapping):

@@ -158,7 +158,7 @@ def test_a_motion_is_mujocos():
             '<weld body1="led"/>',
             "WELD is not supp",
         ),
-        ('<spatial name="two">', '<spatial name="two" stiffness="3">', "tendon two: its own stiffness"),
+        ('<spatial name="two">', '<spatial name="two" stiffness="3">', "tendon two: stiffness and damping"),
         (
             '<motor name="motor"',
             '<position name="motor"',

@@ -46,12 +46,8 @@ class Verdict(NamedTuple):
 def check(file: Path, trust: bool = False, retrain: int = 0, seed: int = 0, processes: int = 1) -> Verdict:
     """Verify a results file line by line.
 
-    Args:
-        file: Results file.
-        trust: Whether to replay policies that execute third-party code.
-        retrain: Number of randomly chosen trainings to repeat.
-        seed: Seed of that choice.
-        processes: Number of processes.
+    With ``trust``, policies that execute third-party code are replayed, too. ``retrain`` is the number of trainings to
+    repeat, chosen at random with ``seed``.
     """
     lines = read(file)
     pieces: dict[str, tuple[Any, ...]] = {}

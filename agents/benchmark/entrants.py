@@ -45,11 +45,9 @@ class Piece:
     """One policy on one environment, or one training of a learner.
 
     Args:
-        env_id: Id of the environment.
         name: Name of a policy (see `find_policy`, or ``best constant``) or of a learner.
         seed: Seed of a training; None for a policy.
         marks: Numbers of steps at which a learner is measured; the last one is its budget.
-        track: ``fixed`` or ``open``.
         episodes: Number of benchmark episodes.
     """
 
@@ -137,14 +135,11 @@ def pieces(
     """List the pieces of an environment, without missing policies, such as a trained one.
 
     Args:
-        env_id: Id of the environment.
-        policies: Names of policies. By default, if there is no learner: random, zero, all references, best constant,
-            the trained policy included in the package, and a replay of one of these.
+        policies: Names of policies. By default, without learners: random, zero, all references, best constant, the
+            trained policy included in the package, and a replay of one of these.
         entered: Names of learners.
         seeds: Number of trainings per learner, with seeds 0, 1, ...
         marks: Numbers of steps at which learners are measured. By default, `MARKS`, and for the recipe its own steps.
-        track: ``fixed`` or ``open``.
-        episodes: Number of episodes. By default, that of the protocol.
     """
     own, count = references_of(env_id), episodes or episodes_of(env_id)
     absent = {
@@ -260,7 +255,7 @@ def _train(piece: Piece, folder: Path) -> list[dict[str, Any]]:
     except BudgetSpent:
         pass
     except Exception as error:  # any error counts as a failure of the learner
-        failed = _said(error)
+        failed = _message(error)
     spent, lines = time.process_time() - started, []
     for mark in piece.marks:
         steps = reports.at(mark)
@@ -274,7 +269,7 @@ def _train(piece: Piece, folder: Path) -> list[dict[str, Any]]:
                 episodes = measure(piece.env_id, playing(entrant, piece.name, env), piece.episodes)
                 weights = _keep(reports.place(steps), folder)
             except Exception as error:
-                reason = _said(error)
+                reason = _message(error)
         if weights is None:
             env, episodes = {}, measure(piece.env_id, find_policy(piece.env_id, "zero"), piece.episodes)
         seconds = (spent, time.process_time() - started)
@@ -283,7 +278,7 @@ def _train(piece: Piece, folder: Path) -> list[dict[str, Any]]:
     return lines
 
 
-def _said(error: Exception) -> str:
+def _message(error: Exception) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
 
 

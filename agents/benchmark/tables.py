@@ -37,9 +37,6 @@ RANKED = [f"gymnosoma/{entry.name}" for entry in CATALOGUE if entry.ranked]
 class Cell:
     """Results of an entrant on one environment: one policy, or several trainings.
 
-    Args:
-        lines: Lines of the results file.
-
     Attributes:
         score: Mean score, in the unit of the score.
         scaled: Mean score on the scale of the environment, or None without a scale.
@@ -85,11 +82,8 @@ class Row:
     """Results of an entrant at one mark.
 
     Args:
-        track: ``fixed`` or ``open``.
         mark: Number of steps; 0 for a policy, and for the recipe, which has its own number of steps.
-        entrant: Name of the policy or learner.
         episodes: Number of episodes if it differs from the protocol, else None.
-        cells: Results by id.
     """
 
     track: str

@@ -69,7 +69,7 @@ class LampreyCPG(RowMemory):
             self._cord.reset(self.rows, np.flatnonzero(first), {"kick": self.kick})
         edge_cell = np.reshape(signals["edge_cell"], self.rows["edge"].shape)
         brainstem = self.brainstem(t, signals, first)
-        self._cord.sense(self.rows, np.arange(len(self.rows)), brainstem, edge_cell, self._steps)
+        self._cord.sense(self.rows, brainstem, edge_cell, self._steps)
         output = command(self.rows["excite"], self.rows["inhibit"]) if self._commands else self.rows["output"].copy()
         return output.reshape(len(self.rows), -1)
 

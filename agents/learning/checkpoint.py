@@ -24,10 +24,7 @@ STATE = "state.pkl"
 def save_checkpoint(path: Path, model: BaseAlgorithm, record: dict[str, Any]) -> None:
     """Save a model between two updates, with the complete state of the training.
 
-    Args:
-        path: File to write.
-        model: Model that learns on a `VecMonitor` of an `SB3VecEnv`.
-        record: Record of the run, see `Run`.
+    The model learns on a `VecMonitor` of an `SB3VecEnv`. ``record`` is that of the `Run`.
     """
     monitor: Any = model.env
     state = {
@@ -56,16 +53,8 @@ def load_checkpoint(
 ) -> tuple[BaseAlgorithm, dict[str, Any]]:
     """Load a checkpoint and restore the complete state of the training.
 
-    A checkpoint contains pickled Python objects. Loading it executes any code that its author put there.
-
-    Args:
-        path: File to read.
-        algorithm: Algorithm of the run.
-        env: Environment with the same task and number of rows as in the checkpoint. Its state is restored.
-        **replaced: Attributes of the model to replace.
-
-    Returns:
-        model, record: The arguments of `save_checkpoint`.
+    A checkpoint contains pickled Python objects. Loading it executes any code that its author put there. ``env`` needs
+    the same task and number of rows as in the checkpoint. ``replaced`` are attributes of the model to replace.
 
     Raises:
         ValueError: If the file is damaged, belongs to another run, or is writable by other users.

@@ -39,13 +39,6 @@ def imitate(model: PPO, env_id: str, teacher: str, env: dict[str, Any], seed: in
 
     The model is changed in place, except for its exploration noise.
 
-    Args:
-        model: Model before training.
-        env_id: Id of the environment.
-        teacher: Name of the reference.
-        env: Arguments of the environment.
-        seed: Random seed.
-
     Raises:
         ValueError: If the reference reads a field that the environment does not observe.
     """

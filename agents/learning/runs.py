@@ -60,7 +60,6 @@ def recipe(env_id: str, algorithm: str | None = None, file: Path | None = None) 
     """Return the training settings of an environment: the defaults, updated by its recipe.
 
     Args:
-        env_id: Id of the environment.
         algorithm: Learning algorithm. By default, the recipe's.
         file: Recipe in TOML. By default, the environment's recipe, if it has one.
 
@@ -95,10 +94,8 @@ class Run:
     """State of a run folder during training.
 
     Args:
-        folder: Run folder.
         config: Contents of ``config.json``.
-        goal: Number of steps at the end of the run.
-        every: Steps between checkpoints.
+        goal, every: Total number of steps, and steps between checkpoints.
         stop, watch: As in `Training.run`.
         resumed: Whether the run continues from a checkpoint.
 

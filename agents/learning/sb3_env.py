@@ -18,15 +18,11 @@ from .runs import drawn_seeds
 
 
 def make_sb3_env(env_id: str, num_envs: int = 64, **env: Any) -> VecMonitor:
-    """Create a vector environment for stable-baselines3.
+    """Create a vector environment for stable-baselines3 that records the return and length of every episode.
 
     Args:
-        env_id: Id of the environment.
         num_envs: Number of parallel environments.
         **env: Arguments of the environment.
-
-    Returns:
-        VecMonitor: Environment that records the return and length of every episode.
 
     Examples:
         >>> envs = make_sb3_env("gymnosoma/WormSwim-v0", 2, actions="modes")

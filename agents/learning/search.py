@@ -121,7 +121,6 @@ def search(env_id: str, generations: int = 30, seed: int = SEARCH_SEED) -> tuple
     episodes may be luck. Hidden options are drawn from the training split.
 
     Args:
-        env_id: Id of the environment.
         generations: Number of generations.
         seed: Seed of the search and of its first episode.
 

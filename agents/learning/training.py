@@ -24,7 +24,6 @@ class Training:
     """Settings of a training run. Values that are None are taken from the recipe.
 
     Args:
-        env_id: Id of the environment.
         algorithm: ``ppo``, ``sac``, ``cma`` or ``supervised``.
         steps: Total number of steps.
         num_envs: Number of parallel environments.
@@ -35,8 +34,7 @@ class Training:
         recipe_file: Recipe in TOML. By default, the environment's recipe.
         settings: Settings of the algorithm, added to the recipe's.
         seed: Random seed for the network and the environments.
-        checkpoint: Steps between checkpoints. A killed run loses at most this number of steps, or one rollout if it is
-            longer. ``cma`` saves every generation.
+        checkpoint: Steps between checkpoints, or one rollout if it is longer. ``cma`` saves every generation.
         threads: CPU threads of the network. More than 2 rarely help.
     """
 
@@ -67,7 +65,6 @@ class Training:
         policy has a network), and TensorBoard logs (PPO and SAC).
 
         Args:
-            folder: Run folder.
             resume: Continue the run in ``folder`` from its last checkpoint, bit for bit if it uses one thread. The
                 settings must agree with the run, except that ``steps`` may increase. Checkpoints of PPO and SAC contain
                 pickled Python objects: resume only runs that you trust, because loading executes code.

@@ -24,10 +24,9 @@ class Agent(Protocol):
 
 
 class ControllerAgent:
-    """Agent that plays a task with an animal's own controller.
+    """Agent that plays a task with an animal's own controller, and converts its drive to actions.
 
-    The controller receives fields of the observation in SI and the time of the middle of each control period. Its drive
-    is converted to actions.
+    The controller receives observations in SI and the time of the middle of each control period.
 
     Raises:
         ValueError: If the controller reads a field that the task does not observe.
@@ -72,8 +71,7 @@ class ConstantAgent:
 class ReplayAgent:
     """Agent that repeats the actions (T, K, n) of K recorded episodes and ignores observations.
 
-    Row i repeats episode (``start`` + i) modulo K from its first step. After the end of the recording, actions are
-    zero.
+    Row i repeats episode (``start`` + i) modulo K. After the end of the recording, actions are zero.
     """
 
     def __init__(self, actions: NDArray[np.float32], start: int = 0) -> None:
@@ -106,10 +104,7 @@ class _Drawing:
 class RandomAgent:
     """Agent with uniform random actions in [-1, 1].
 
-    Args:
-        size: Size of an action.
-        seed: Seed of the actions. Row i uses the generator ``(seed, start + i)``.
-        start: Number of the first row, if the rows are part of a larger batch.
+    Row i uses the generator ``(seed, start + i)``. ``start`` is the number of the first row within a larger batch.
     """
 
     def __init__(self, size: int, seed: int = 0, start: int = 0) -> None:
@@ -125,10 +120,8 @@ class RandomAgent:
 class NoisyAgent:
     """Agent that adds noise to the actions of another agent and clips the sum to [-1, 1].
 
-    Args:
-        agent: Agent to disturb.
-        noise: Standard deviation of the normal noise, independent in each element of each action.
-        seed, start: As in `RandomAgent`, with a different random stream.
+    The noise is normal, with standard deviation ``noise``, and independent in each element of each action. ``seed`` and
+    ``start`` are used as in `RandomAgent`, with a different random stream.
     """
 
     def __init__(self, agent: Agent, noise: float, seed: int = 0, start: int = 0) -> None:
@@ -143,24 +136,17 @@ class NoisyAgent:
 
 
 class FunctionAgent:
-    """Agent that calls a user's function and checks its actions.
+    """Agent that calls a user's function and checks its actions (B, size) in [-1, 1].
 
-    Args:
-        name: Name of the policy, for error messages.
-        function: Maps observations (B, d) to actions (B, size) in [-1, 1].
-        size: Size of an action.
-        with_first: Whether the function's second argument is ``first`` (B,), which marks first steps of episodes.
+    The arguments of the function are observations (B, d) and, if ``with_first``, a mask of first steps of episodes
+    (B,). Error messages contain ``name``.
     """
 
     def __init__(self, name: str, function: Callable[..., Any], size: int, with_first: bool) -> None:
         self._name, self._function, self._size, self._with_first = name, function, size, with_first
 
     def act(self, observations: NDArray[np.float32], first: NDArray[np.bool_]) -> NDArray[np.float32]:
-        """Return the function's actions (B, size).
-
-        Raises:
-            ValueError: If they are not numbers or have another shape; names the policy.
-        """
+        """Return the function's actions (B, size); raise ValueError, naming the policy, if they are invalid."""
         actions = self._function(observations, first) if self._with_first else self._function(observations)
         actions = numbers(f"policy {self._name!r}: actions", actions)
         if actions.shape != (len(first), self._size):
@@ -175,10 +161,9 @@ class Policy:
     """Recipe for an agent, with the arguments of the environment that it needs.
 
     Args:
-        name: Name of the policy.
         make: Creates the agent from a vector environment and the number of the episode of its first row.
         env: Arguments of the environment.
-        card: Contents of ``card.json`` of a trained policy, else empty.
+        card: Contents of ``card.json`` of a trained policy.
         digest: Computes a digest of the policy's files or source code.
     """
 

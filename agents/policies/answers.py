@@ -65,14 +65,9 @@ class Answers:
 
 
 class AnsweringAgent:
-    """Agent that moves with a controller and answers with a network.
-
-    It commits the answers when their standard deviation is small enough, or after a maximum time.
+    """Agent that moves with a controller and answers with a network, if there is one.
 
     Args:
-        mover: Controller for the other actions.
-        network: Network for the answers; None leaves them at zero and never commits.
-        answers: Positions of the answers in the action.
         doubt (float or (B,) array): Largest mean standard deviation of committed answers, in units of the action.
         latest (float or (B,) array, s): Time after which answers are committed with any standard deviation.
     """

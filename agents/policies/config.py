@@ -35,11 +35,7 @@ KEYS: dict[str, Check] = {
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """Read the configuration of a run folder.
-
-    Raises:
-        ValueError: If it is not a configuration written by ``train``; names file and key.
-    """
+    """Read the configuration of a run folder; raise ValueError, naming file and key, if ``train`` did not write it."""
     config = read_json(folder / CONFIG, MAX_CONFIG, KEYS)
     try:
         check_env(config["id"], config["env"])

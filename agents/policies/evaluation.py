@@ -55,7 +55,7 @@ class Episodes:
 
 
 class SideBySide:
-    """Agent composed of several agents, each of which plays an equal, contiguous share of the rows."""
+    """Several agents, with an equal, contiguous share of the rows for each."""
 
     def __init__(self, agents: Sequence[Agent]) -> None:
         self._agents = agents
@@ -72,13 +72,9 @@ class SideBySide:
 def play_side_by_side(
     env_id: str, env: Mapping[str, Any], make: Callable[[Any], Agent], players: int, seeds: Sequence[int]
 ) -> Episodes:
-    """Play the same episodes with several players in one vector environment.
+    """Play the same episodes with several players in one vector environment, in contiguous rows for each player.
 
-    Args:
-        env_id, env: Id and arguments of the environment.
-        make: Creates one agent for all rows from the vector environment.
-        players: Number of players. Each has ``len(seeds)`` contiguous rows.
-        seeds: Seeds of the episodes.
+    ``make`` creates one agent for all rows.
     """
     envs: Any = gymnasium.make_vec(env_id, players * len(seeds), **env)
     try:
@@ -107,12 +103,10 @@ def rollout(
     """Play one episode in every row of a vector environment with a time limit.
 
     Args:
-        envs: Vector environment.
-        agent: Agent that acts for all rows.
-        seed: Seeds of the rows. An int seeds row i with ``seed + i``, so that the result of a row does not depend on
-            the number of rows.
+        envs, agent: Environment, and agent for all rows.
+        seed: Seeds of the rows. An int seeds row i with ``seed + i``, whatever the number of rows.
         options: Reset options.
-        watch: Function called after every step with the number of finished episodes.
+        watch: Called after every step with the number of finished episodes.
 
     Raises:
         ValueError: If the autoreset mode is DISABLED, because finished rows cannot be stepped.
@@ -158,15 +152,8 @@ def evaluate(
 ) -> Episodes:
     """Evaluate a policy, with at most ``WAVE`` episodes in parallel.
 
-    Args:
-        env_id: Id of the environment.
-        policy: Policy to evaluate.
-        episodes: Number of episodes.
-        seed: Seed of the first episode; episode i uses ``seed + i``.
-        watch: Function called after every step with the number of finished episodes.
-        options: Reset options.
-        keep: Names of the quantities in `Episodes.info` to return. By default, all.
-        **env: Arguments of the environment, which replace those of the policy.
+    Episode i has seed ``seed + i``. ``keep`` lists the quantities to return in `Episodes.info` (by default, all). The
+    arguments ``env`` replace those of the policy. ``watch`` and ``options`` are those of `rollout`.
     """
     waves: list[Episodes] = []
     for wave in play(env_id, policy, episodes, seed, watch, options, **env):

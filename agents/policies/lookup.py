@@ -35,7 +35,6 @@ def find_policy(env_id: str, name: str, seed: int = 0) -> Policy:
     """Find a policy by name or path.
 
     Args:
-        env_id: Id of the environment.
         name: One of
 
             - ``random``: uniform random actions,
@@ -88,11 +87,7 @@ def _saved_policy(env_id: str, name: str, folder: Path) -> Policy:
 def replay(env_id: str, policy: Policy, sources: int = 16) -> Policy:
     """Create a policy that repeats the recorded actions of another policy and ignores observations.
 
-    Args:
-        env_id: Id of the environment.
-        policy: Policy to record.
-        sources: Number of recorded episodes, with seeds from `REPLAY_SEED`. Episode i repeats recording i modulo
-            ``sources``.
+    It records ``sources`` episodes with seeds from `REPLAY_SEED`. Episode i repeats recording i modulo ``sources``.
     """
 
     def make(envs: Any, start: int) -> Agent:

@@ -82,10 +82,7 @@ def _spectrum(values: NDArray[np.float64], rate: float, padding: int) -> tuple[N
 def measured(measure: Measure, values: NDArray[np.float64], rate: float) -> float:
     """Compute a measure of one episode, in its unit, or NaN if the episode is too short.
 
-    Args:
-        measure: Measure to compute.
-        values ((T, k) float): Source quantity at the end of each control period.
-        rate: Control rate, Hz.
+    ``values`` (T, k) are the source quantity at the end of each control period, and ``rate`` is the control rate, Hz.
     """
     if len(values) < 4 and measure.kind in ("frequency", "above", "slew"):
         return np.nan
@@ -153,20 +150,12 @@ def physiology(
     options: Mapping[str, Any] | None = None,
     **env: Any,
 ) -> dict[str, dict[str, Any]]:
-    """Measure the effects of policies and of the baseline on the body.
-
-    Args:
-        env_id: Id of the environment.
-        policies: Policies to measure.
-        episodes: Number of episodes per policy.
-        seed: Seed of the first episode; episode i uses ``seed + i``.
-        options: Reset options.
-        **env: Arguments of the environment.
+    """Measure the effects of policies and of the baseline on the body, with arguments as in `evaluate`.
 
     Returns:
         dict: For each measure, ``unit``, ``meaning``, ``known`` (from the literature) and ``policies`` (value by name).
-            If the task has a limit, also ``limit`` (in that unit), ``why`` (its reason) and ``beyond`` (names of the
-            policies that exceed it).
+            If there is a limit, also ``limit`` (in that unit), its reason ``why``, and ``beyond``, the policies that
+            exceed it.
     """
     measures = {**task_of(env_id, **env).physiology, **ACTION}
     players = {policy.name: policy for policy in policies}

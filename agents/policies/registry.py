@@ -30,11 +30,8 @@ def all_ids() -> list[str]:
 def full_id(name: str) -> str:
     """Complete an environment id, such as ``WormSwim-v0`` to ``gymnosoma/WormSwim-v0``.
 
-    For ``module:id``, the module is imported first to register the id, as in Gymnasium. Modules in the working folder
-    are found, too.
-
-    Raises:
-        ValueError: If the id is not registered in the namespace ``gymnosoma``, or the module cannot be imported.
+    For ``module:id``, the module is imported first to register the id, also from the working folder. Raises ValueError
+    if the id is not registered in the namespace ``gymnosoma``.
     """
     module, _, own = name.rpartition(":")
     if module:
@@ -70,11 +67,7 @@ def controllers_digest(env_id: str) -> str:
 
 
 def searched(env_id: str, name: str) -> Reference:
-    """Return a reference by name.
-
-    Raises:
-        ValueError: If the reference does not exist or has no bounded parameters.
-    """
+    """Return a reference by name; raise ValueError unless it has bounded parameters."""
     own = {key: reference for key, reference in references_of(env_id).items() if reference.bounds}
     if name not in own:
         choices = f"one of {', '.join(own)}, which have parameters to search" if own else "'': no reference has bounds"
@@ -83,11 +76,7 @@ def searched(env_id: str, name: str) -> Reference:
 
 
 def own_module(what: str, module: str) -> Any:
-    """Import a user's module, also from the working folder.
-
-    Raises:
-        ValueError: If the import fails; starts with ``what``.
-    """
+    """Import a user's module, also from the working folder; raise ValueError, starting with ``what``, if it fails."""
     if not {"", str(Path.cwd())} & {*sys.path}:
         sys.path.insert(0, str(Path.cwd()))
     try:

@@ -70,9 +70,9 @@ def check_saved(name: str, groups: Iterable[Iterable[Path]], endings: Collection
     for path in paths:
         if path.suffix not in endings:
             raise ValueError(f"{name} must end in one of {', '.join(endings)}, got {str(path)!r}")
-        if lacking := [library for library in LIBRARIES.get(path.suffix, {}) if find_spec(library) is None]:
-            sources = " ".join(f"'{LIBRARIES[path.suffix][library]}'" for library in lacking)
-            raise ImportError(f"{' and '.join(lacking)} must be installed for {path.suffix}: pip install {sources}")
+        if missing := [library for library in LIBRARIES.get(path.suffix, {}) if find_spec(library) is None]:
+            sources = " ".join(f"'{LIBRARIES[path.suffix][library]}'" for library in missing)
+            raise ImportError(f"{' and '.join(missing)} must be installed for {path.suffix}: pip install {sources}")
         check_writable(name, path)
     return paths
 

@@ -191,8 +191,8 @@ class _Ray(Workers):
                 if signal.getsignal(signal.SIGTERM) is not before:  # Ray replaced the handler
                     signal.signal(signal.SIGTERM, before)
             except (OSError, ValueError, RuntimeError, OverflowError, ray.exceptions.RayError) as error:
-                said = " ".join(str(error).split())[:200]
-                raise ValueError(f"ray must be the address of a running Ray cluster, got {address!r}: {said}") from None
+                text = " ".join(str(error).split())[:200]
+                raise ValueError(f"ray must be the address of a running Ray cluster, got {address!r}: {text}") from None
         self.count = max(int(ray.cluster_resources().get("CPU", 1)), 1)
         self._task = ray.remote(max_retries=RETRIES, num_cpus=1)(_called_in)
 
@@ -236,7 +236,7 @@ def _called_in(folder: str, name: str, function: Callable[..., Any], arguments: 
     try:
         os.chdir(folder)
     except OSError as error:
-        said = f"folder {folder!r} must be shared by all nodes, {platform.node()!r} cannot open it: {error.strerror}"
-        return Outcome(name, None, said)
+        reason = f"folder {folder!r} must be shared by all nodes, {platform.node()!r} cannot open it: {error.strerror}"
+        return Outcome(name, None, reason)
     progress.display = False
     return _called(name, function, arguments)

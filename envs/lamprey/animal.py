@@ -324,7 +324,7 @@ def stretch(bending, ahead, behind):
         ahead, behind (m): Lengths of the links before and behind it.
     """
     curvature = -bending * 2.0 / (behind + ahead)
-    return max(-curvature, 0.0), max(curvature, 0.0)
+    return -curvature if curvature < 0.0 else 0.0, curvature if curvature > 0.0 else 0.0
 
 
 @kernel

@@ -131,19 +131,13 @@ class IsolatedCord(InLanes):
         super()._move(rows, ids, np.concatenate([drives, edge], 2), *arguments)
 
     def sense(
-        self,
-        rows: NDArray[Any],
-        ids: NDArray[np.int64],
-        brainstem: NDArray[np.float64],
-        edge_cell: NDArray[np.float64],
-        steps: int,
+        self, rows: NDArray[Any], brainstem: NDArray[np.float64], edge_cell: NDArray[np.float64], steps: int
     ) -> None:
-        """Advance ``rows[ids]`` with the brainstem's drive (A, 3) and the edge cells (A, 2, n - 1) 1/m held.
+        """Advance all rows with the brainstem's drive (B, 3) and the edge cells (B, 2, n - 1) 1/m held.
 
         Then ``output`` of the rows is the mean of their motoneurons during these steps, ``excite`` and ``inhibit`` of
-        what those receive, (A, 2, n - 1) each.
+        what those receive, (B, 2, n - 1) each.
         """
-        for name, value in zip(("tonic", "asymmetry", "head_extra"), brainstem.T, strict=True):
-            rows[name][ids] = value
-        rows["edge"][ids] = edge_cell
-        self._stepper.advance(rows, ids, steps, self.dt, self._record)
+        rows["tonic"], rows["asymmetry"], rows["head_extra"] = brainstem.T
+        rows["edge"] = edge_cell
+        self._stepper.advance(rows, np.arange(len(rows)), steps, self.dt, self._record)

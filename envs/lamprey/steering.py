@@ -84,4 +84,6 @@ class Steering:
 
     def drive(self, asymmetry: Floats) -> Floats:
         """Tonic level, asymmetry and head extra (B, 3)."""
-        return np.stack(np.broadcast_arrays(self.level, asymmetry, table()["head_extra"]), 1)
+        drive = np.empty((len(asymmetry), 3))
+        drive[:, 0], drive[:, 1], drive[:, 2] = self.level, asymmetry, table()["head_extra"]
+        return drive

@@ -127,6 +127,8 @@ class LampreyTask(Task):
         self._cords: Rows = np.zeros(0)
         self.joints = self.animal.links - 1
         """Joints of the body."""
+        self.muscles = 2 * self.joints
+        """Muscles of the body, those of the left side first."""
         self.length = float(np.sum(self.animal.params.length))
         """Length of the body, m."""
         place = np.arange(self.joints) / (self.joints - 1)
@@ -148,15 +150,15 @@ class LampreyTask(Task):
         if self.cord is None or self.steering is None:
             return fields
         recent = ("recent", "f8", (2, self.steering.kept(self.control_rate)))
-        neuron, commanded = self.cord.state["neuron"].shape, (2, self.joints)
-        return [*fields, recent, ("asymmetry", "f8"), ("neuron", "f8", neuron), ("commanded", "f8", commanded)]
+        cord = ("neuron", "f8", self.cord.state["neuron"].shape), ("commanded", "f8", (self.muscles,))
+        return [*fields, recent, ("asymmetry", "f8"), *cord]
 
     def fields(self) -> dict[str, Field]:
         by_joint = self.actions != "brainstem" and self.cord is None
         return {
             "joint_angle": Field(self.joints, "rad", 0.5, "joint angles, head to tail", 1, JOINTS),
             "joint_rate": Field(self.joints, "rad/s", 10.0, "joint rates", 1, JOINTS),
-            "edge_cell": Field(2 * self.joints, "1/m", 10.0, "edge cells of the joints, left, then right", 2),
+            "edge_cell": Field(self.muscles, "1/m", 10.0, "edge cells of the joints, left, then right", 2),
             "action": Field(self.action_size, "1", 1.0, "previous action", 2 if by_joint else 0),
             "velocity": Field(2, "m/s", 0.5, "velocity of the centre of mass along and left of the body"),
             "yaw_rate": Field(1, "rad/s", 5.0, "rate of turning, positive to the left"),
@@ -164,7 +166,7 @@ class LampreyTask(Task):
         }
 
     def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
-        mode, size = mode or self.actions, 2 * self.joints
+        mode, size = mode or self.actions, self.muscles
         if mode == "brainstem":
             return dict(BRAINSTEM)
         each = "the motoneurons of each joint, left, then right"
@@ -212,28 +214,25 @@ class LampreyTask(Task):
 
     @property
     def circuit_in_loop(self) -> bool:
-        """Whether a cord in the loop is steered by the task."""
         return self.cord is not None
 
     def prepare(self, row: Any, memory: Any, action: Any) -> None:
-        if self.circuit_in_loop:
+        if self.circuit_in_loop and self.steering is not None:
             along, left = self.way(row, memory)
             gain, limit = self.steering.gain, self.steering.limit
             memory.asymmetry = steer(along, left, row.time == 0.0, memory.recent, gain, limit)
 
     def advance_circuit(self, rows: Rows, memory: Rows) -> None:
-        assert self.cord is not None
-        assert self.steering is not None
+        assert self.cord is not None and self.steering is not None
         if len(self._cords) != len(rows):
             self._cords = self.cord.rows(len(rows))
         cords, self.cord.threads = self._cords, self.animal.threads
         cords["status"], cords["feedback"] = 0.0, rows["feedback"]
         cords["neuron"] = memory["neuron"]
-        brainstem = self.steering.drive(memory["asymmetry"])
-        steps = round(1.0 / (self.control_rate * self.cord.dt))
-        self.cord.sense(cords, np.arange(len(rows)), brainstem, self.animal.edge_cells(rows), steps)
+        brainstem, edge_cells = self.steering.drive(memory["asymmetry"]), self.animal.edge_cells(rows)
+        self.cord.sense(cords, brainstem, edge_cells, round(1.0 / (self.control_rate * self.cord.dt)))
         memory["neuron"] = cords["neuron"]
-        memory["commanded"] = command(cords["excite"], cords["inhibit"])
+        memory["commanded"] = command(cords["excite"], cords["inhibit"]).reshape(len(rows), -1)
 
     def command(self, row: Any, memory: Any, action: Any, drive: Any) -> None:
         for k in range(len(action)):
@@ -242,20 +241,18 @@ class LampreyTask(Task):
         if self.actions != "residual":
             super().command(row, memory, action, drive)
         elif self.circuit_in_loop:
-            for side in range(2):
-                for j in range(self.joints):
-                    commanded = memory.commanded[side, j] + self.added(action, side, j)
-                    drive[side * self.joints + j] = min(max(commanded, -1.0), 1.0)
+            for j in range(len(drive)):
+                drive[j] = min(max(memory.commanded[j] + self.added(action, j), -1.0), 1.0)
         else:
             drive[0], drive[1], drive[2] = self.tonic, 0.0, self.head_extra
             for k in range(len(action)):
                 drive[3 + k] = action[k]
 
-    def added(self, action: Any, side: int, j: int) -> Any:
-        """What an action adds to the drive of a joint on the left (side 0) or right (1)."""
-        added = 0.0
-        for k in range(len(self.modes)):
-            added += self.meaning(action, side * len(self.modes) + k) * self.modes[k, j]
+    def added(self, action: Any, j: int) -> Any:
+        """What an action adds to the drive of a muscle, by the cosines of its side."""
+        added, side = 0.0, j // self.joints
+        for k in range(MODES):
+            added += self.meaning(action, side * MODES + k) * self.modes[k, j - side * self.joints]
         return added
 
     def mass_mean(self, values: Any) -> Any:
@@ -339,7 +336,7 @@ class Weakened(LampreyTask):
         ),
     }
     hidden = {"weakness": Hidden(-0.4, 0.4)}
-    remembers = {"strength": "2f8", "excited": "(2,{self.joints})f8"}
+    remembers = {"strength": "2f8", "excited": "({self.muscles},)f8"}
     lag = 0.035
     """Time constant with which the drive of the joints follows what is commanded, s."""
 
@@ -360,15 +357,13 @@ class Weakened(LampreyTask):
     def command(self, row, memory, action, drive):
         super().command(row, memory, action, drive)
         if self.actions != "brainstem":
-            first = len(drive) - 2 * self.joints
-            for side in range(2):
-                for j in range(self.joints):
-                    place = first + side * self.joints + j
-                    commanded = drive[place]
-                    if commanded > 0.0:
-                        commanded *= memory.strength[side]
-                    memory.excited[side, j] += self.answer * (commanded - memory.excited[side, j])
-                    drive[place] = memory.excited[side, j]
+            first = len(drive) - self.muscles
+            for j in range(self.muscles):
+                commanded = drive[first + j]
+                if commanded > 0.0:
+                    commanded *= memory.strength[j // self.joints]
+                memory.excited[j] += self.answer * (commanded - memory.excited[j])
+                drive[first + j] = memory.excited[j]
 
 
 class InCurrent(LampreyTask):

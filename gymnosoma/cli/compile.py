@@ -42,11 +42,11 @@ def compile_(
     arguments = read_arguments(env, param)
     lines = []
     for name in progress_bar(names, leave=False):
-        begun, had = time.perf_counter(), jit.compiled()
+        start, before = time.perf_counter(), jit.compiled()
         for policy in _policies(name):
             for count in num_envs:
                 _step(name, policy, count, {**policy.env, **arguments, "threads": threads})
-        kernels, seconds = len(jit.compiled() - had), time.perf_counter() - begun
+        kernels, seconds = len(jit.compiled() - before), time.perf_counter() - start
         lines.append(f"{name.partition('/')[2]}: {kernels} kernels compiled, {seconds:.1f} s")
     print(*lines, sep="\n")
 

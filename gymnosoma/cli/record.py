@@ -58,8 +58,8 @@ def record(
 
             origin = datasets.record(env_id, each, name, episodes, noise, seed, watch, options)
         scores = origin["scores"]
-        reached = f"{scores['score']} {scores['score_mean']:.4g} {scores['unit'].replace('1', '')}".rstrip()
-        about = f"{episodes} episodes of {scores['length_mean']:.4g} steps, {reached}"
+        score = f"{scores['score']} {scores['score_mean']:.4g} {scores['unit'].replace('1', '')}".rstrip()
+        about = f"{episodes} episodes of {scores['length_mean']:.4g} steps, {score}"
         print(f"{name}: {about}, {datasets.size(name):.3g} MB")
 
 

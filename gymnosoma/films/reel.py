@@ -79,8 +79,6 @@ class Film:
     """Film of one episode: iterate over its moments, and call ``draw`` for those that become frames.
 
     Args:
-        env_id: Id of the environment.
-        policy: Policy to show.
         ghost: Second policy, drawn as a translucent overlay. It plays a separate environment with the same seed.
         seed: Seed of the episode.
         seconds: Simulated time, s. By default, the whole episode.
@@ -226,7 +224,6 @@ def show_episode(
     """Show one episode in a window, or save it. Ctrl-C ends it and keeps the frames drawn until then.
 
     Args:
-        env_id: Id of the environment.
         policy, ghost: Names for `find_policy`. The ghost is drawn only if it differs from the policy.
         save: Output file: ``.mp4`` or ``.gif`` for a film, ``.png`` for the last frame. By default, a window opens.
         seconds, seed, width, height, **how: Arguments of `Film`.
@@ -256,7 +253,6 @@ def play(film: Shown, title: str, path: Path | None = None, name: str = "save") 
     Ctrl-C ends the film and keeps the frames drawn until then.
 
     Args:
-        film: Film to show. It is closed at the end.
         title: Title of the window.
         path: Output file. By default, a window opens.
         name: Name of the argument for error messages about the file.
