@@ -1,4 +1,4 @@
-"""The cat's hindlimb of illustrations 1 and 2, and other models that come with the package."""
+"""Cat's hindlimb of Bunderson et al. (2012), illustrations 1 and 2, and access to the models of the package."""
 
 from __future__ import annotations
 
@@ -25,40 +25,46 @@ def _read(name: str) -> dict[str, Any]:
 
 
 def asset(name: str) -> dict[str, Any]:
-    """Model of the package, ``arm``, ``hindlimb``, ``hopper``, ``spindle`` or ``standing``, as a dict to be changed."""
+    """Return a model of the package as a new dict: ``arm``, ``hindlimb``, ``hopper``, ``spindle`` or ``standing``."""
     return copy.deepcopy(_read(name))
 
 
 POSTURE = np.array([-0.86954, 0.09612, -0.15273, -1.54617, 0.29456, -0.65812, -0.20718])
-"""Mean of the postures of three standing cats, Sohn et al. (2013), rad."""
+"""Joint angles, mean of three standing cats (Sohn et al., 2013), rad."""
 
 PAW_FORCE = 8.5 * np.array([np.sin(np.deg2rad(35.0)), np.cos(np.deg2rad(35.0)), 0.0])
-"""Force of the ground on the paw, N: the paw pushes 35 degrees backward of straight down."""
+"""Force of the ground on the paw, N. The paw pushes with 8.5 N, 35 degrees backward of straight down."""
 
 
 STRETCH, RATE = 20.0, 0.5
-"""Gains of the stretch reflex, 1/m and s/m: excitation for a muscle that is longer, and that lengthens.
+"""Gains of the stretch reflex: excitation per stretch (1/m) and per rate of stretch (s/m) of a muscle.
 
-With these the limb is held best of a grid of pairs; a delay allows no more.
+They are the pair from a grid that holds the limb best with the reflex delay; higher gains are worse.
 """
 
 STRETCH_DELAY = 0.01
-"""Delay of the stretch reflex, s: the 8 ms that Prochazka et al. (1977, J Physiol 272:705-719) saw in cats that land,
-from when the lateral gastrocnemius begins to lengthen to its activity, and what is lost until the next hundredth."""
+"""Delay of the stretch reflex, s: 8 ms, rounded up to the next 10 ms.
+
+Source: Prochazka et al. (1977, J Physiol 272:705-719), from the start of lengthening of the lateral gastrocnemius to
+its activity in landing cats.
+"""
 
 LARGEST_REFLEX = 0.25
-"""Excitation that the stretch reflex adds or takes at most."""
+"""Largest magnitude of the excitation from the stretch reflex."""
 
 
 @kernel
 def stretch_reflex(arm, angle, rate, stretch_gain=STRETCH, rate_gain=RATE):
-    """Give the excitation that a muscle's own stretch, and its rate, add to a pattern.
+    """Return the excitation that the stretch reflex of a muscle adds to a pattern.
 
     Args:
-        arm ((n,) float, m): Moment arms: the muscle shortens by so much in a radian.
-        angle, rate ((n,) float, rad and rad/s): Of the joints, from the posture in which nothing is stretched.
-        stretch_gain (1/m)
-        rate_gain (s/m)
+        arm ((n,) float, m): Moment arms, shortening of the muscle per joint angle.
+        angle ((n,) float, rad): Joint angles relative to the reference posture of the reflex.
+        rate ((n,) float, rad/s): Joint rates.
+        stretch_gain (1/m), rate_gain (s/m): Gains of the reflex.
+
+    Returns:
+        float: Excitation, within +-`LARGEST_REFLEX`.
     """
     shortening = 0.0
     for i in range(len(arm)):
@@ -72,14 +78,14 @@ def hindlimb(
     viscosity: float | None = None,
     params: Mapping[str, Any] | str | Path | None = None,
 ) -> dict[str, Any]:
-    """Description of the hindlimb of a cat, for `Neuromechanic`; Bunderson et al. (2012), section 3.1.
+    """Return the description of a cat's hindlimb for `Neuromechanic`; Bunderson et al. (2012), section 3.1.
 
     Args:
-        stiffness: Short-range stiffness of all muscles, in maximal forces per optimal length; the asset's otherwise.
-        posture ((7,) float, rad): In which the limb starts and the muscles have their reference length.
-        viscosity: Of all muscles, in maximal forces times seconds per optimal length; the asset's otherwise.
-        params (mapping or path of a TOML file): Values of the asset that are to be others, see `model.changed`.
-            Reference lengths and the paw's place follow from them, unless they are given themselves.
+        stiffness: Short-range stiffness of all muscles, maximal forces per optimal length; the asset's by default.
+        posture ((7,) float, rad): Start posture, where muscles have their reference length.
+        viscosity: Viscosity of all muscles, maximal forces times seconds per optimal length; the asset's by default.
+        params (mapping or path of a TOML file): Changes to the asset, see `model.changed`. Reference lengths and the
+            position of the paw are recomputed, unless ``params`` sets them.
     """
     model = changed(asset("hindlimb"), params)
     bodies = model["body"].values()
@@ -93,7 +99,7 @@ def hindlimb(
     k = animal.mechanics(animal.rows(1))
     for muscle, length in zip(model["muscle"].values(), k["length"], strict=True):
         muscle["model"]["reference_length"] = float(length)
-    # The paw is pinned where it is, free to turn: four of seven degrees of freedom are left.
+    # The paw is pinned at its position but can rotate, which leaves four of seven degrees of freedom.
     paw, at = model["wrench"]["paw"]["body"], model["wrench"]["paw"]["at"]
     place = k["origin"][-1] + k["turn"][-1] @ at
     model["pin"] = {"paw": {"point": [paw, *at], "to": ["ground", *place.tolist()], "rate": 200.0}}

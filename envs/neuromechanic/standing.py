@@ -1,4 +1,4 @@
-"""The standing figure of illustration 3: free or pinned feet, driven by the gains of its reflexes or by torques."""
+"""Standing figure of Bunderson et al. (2012), illustration 3."""
 
 from __future__ import annotations
 
@@ -11,38 +11,43 @@ from ..core.arguments import choice, number
 from .hindlimb import asset
 
 HIPS, LEG = 0.334, 0.859
-"""Distance of the hips, length of a leg, m."""
+"""Distance between the hips and length of a leg, m."""
 
 STIFFNESS, DAMPING, DELAY = 255.0, 85.0, 0.12
 """Stiffness (N m/rad), damping (N m s/rad) and delay (s) of the paper's reflex."""
 
 
 def splay(stance: ArrayLike) -> NDArray[np.float64]:
-    """Angle (rad) of the legs out of the vertical in a symmetric stance of so many hip widths."""
+    """Return the angle (rad) of the legs from the vertical in a symmetric stance, with the stance in hip widths."""
     return np.arcsin((np.asarray(stance, float) - 1.0) * HIPS / (2.0 * LEG))
 
 
 def reflex_torque(rest: Any, angle: Any, rate: Any, stiffness: Any = STIFFNESS, damping: Any = DAMPING) -> Any:
-    """Torque (N m) of a hip by its own angle and rate, numbers or arrays; Bunderson et al. (2012), section 3.3.
+    """Return the torque (N m) of a hip's reflex, -stiffness (angle - rest) - damping rate.
+
+    Arguments are numbers or arrays. Source: Bunderson et al. (2012), section 3.3.
 
     Args:
-        rest, angle (rad): Of the leg from the torso, without torque and now.
-        rate (rad/s)
-        stiffness (N m/rad)
-        damping (N m s/rad)
+        rest (rad): Angle of the leg from the torso at which the torque is 0.
+        angle (rad): Angle of the leg from the torso.
+        rate (rad/s): Rate of the angle.
+        stiffness (N m/rad), damping (N m s/rad): Gains of the reflex.
     """
     return -stiffness * (angle - rest) - damping * rate
 
 
 def upright(stance: ArrayLike) -> NDArray[np.float64]:
-    """Joints (5,) or (B, 5) of a symmetric stance: place (m) of the hips' middle, torso, left and right leg (rad)."""
+    """Return the joint positions (5,) or (B, 5) of a symmetric stance, with the stance in hip widths.
+
+    They are x and y (m) of the midpoint of the hips, and the angles (rad) of torso, left leg and right leg.
+    """
     angle = splay(stance)
     zero = np.zeros_like(angle)
     return np.stack([zero, LEG * np.cos(angle), zero, -angle, angle], -1)
 
 
 def feet(q: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Places (B, 2, 2) m, x and y of left and right foot, of joints (B, 5)."""
+    """Return x and y (B, 2, 2), m, of left and right foot for joint positions (B, 5)."""
     side, torso = 0.5 * HIPS * np.array([-1.0, 1.0]), q[:, 2:3]
     leg = torso + q[:, 3:]
     return q[:, None, :2] + np.stack(
@@ -57,19 +62,20 @@ def standing(
     delay: float = DELAY,
     largest_torque: float | None = None,
 ) -> dict[str, Any]:
-    """Description of the standing figure, for `Neuromechanic`; Bunderson et al. (2012), section 3.3.
+    """Return the description of the standing figure for `Neuromechanic`; Bunderson et al. (2012), section 3.3.
 
     Args:
-        stance: Distance of the feet in hip widths.
-        feet ({"free", "pinned"}): In frictional contact with the ground, or hinged to it (the four-bar linkage the
-            paper compares with).
-        drive ({"gains", "torque"}): Inputs ``splay`` (rad), ``stiffness`` (N m/rad) and ``damping`` (N m s/rad) of the
-            reflexes, of which `reflex_input` gives the paper's, or ``left_torque`` and ``right_torque``, N m.
-        delay (s): Of what the nervous system knows.
-        largest_torque (N m): Of a reflex; the paper names none.
+        stance: Distance of the feet, hip widths, 0.5 to 2.
+        feet ({"free", "pinned"}): ``"free"``: in frictional contact with the ground; ``"pinned"``: hinged to it (the
+            paper's four-bar linkage).
+        drive ({"gains", "torque"}): Inputs of the model. ``"gains"``: ``splay`` (rad), ``stiffness`` (N m/rad) and
+            ``damping`` (N m s/rad) of the reflexes; `reflex_input` returns the paper's. ``"torque"``: ``left_torque``
+            and ``right_torque`` (N m).
+        delay (s): Delay of sensory signals.
+        largest_torque (N m): Limit on the torque of a reflex; no limit by default, as in the paper.
 
     Raises:
-        ValueError: For anything else.
+        ValueError: If an argument is invalid.
     """
     choice("feet", feet, ("free", "pinned"))
     choice("drive", drive, ("gains", "torque"))
@@ -105,5 +111,5 @@ def standing(
 
 
 def reflex_input(stance: float, stiffness: float = STIFFNESS, damping: float = DAMPING) -> NDArray[np.float64]:
-    """Drive (3,) of the figure with ``drive="gains"``: splay of the stance (rad) and the reflexes' gains."""
+    """Return the drive (3,) for ``drive="gains"``: splay (rad) of the stance, stiffness and damping of the reflexes."""
     return np.array([float(splay(stance)), stiffness, damping])

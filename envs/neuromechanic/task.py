@@ -1,4 +1,4 @@
-"""What the tasks of musculoskeletal models share, and those of the standing figure."""
+"""Base classes for tasks of musculoskeletal models."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ DOWN = 12.0
 
 @kernel
 def move_on(history):
-    """Drop the oldest moment of a history (moments, n), so that the last can be set."""
+    """Shift a history (moments, n) by one towards the oldest, so that the last entry can be overwritten."""
     for k in range(len(history) - 1):
         for i in range(history.shape[1]):
             history[k, i] = history[k + 1, i]
 
 
 class NeuromechanicTask(Task):
-    """What actions mean to all models; subclasses add what is observed, goal, reward, endings.
+    """Base class for tasks of musculoskeletal models; subclasses add observations, reward and endings.
 
     ## Version History
 
@@ -48,63 +48,68 @@ class NeuromechanicTask(Task):
         **Task.arguments,
         "scheme": "``semi_implicit``, or the paper's ``rk4``",
         "dt": "time step, s",
-        "params": "values of the model that are to be others, a mapping such as "
+        "params": "changes to the model: a mapping such as "
         '``{"body": {"torso": {"inertial": {"mass": 40.0}}}}``, or the path of a TOML file with the same keys',
     }
 
 
 class StandTask(NeuromechanicTask):
-    """What the standing figure's tasks share: stance and pulse, late senses, reward, and the fall.
+    """Base class for tasks of the standing figure: stance, push, delayed senses, reward and fall.
 
     ## Rewards
 
-    One each step, less up to 0.4 for leaning (0.36 at 0.5 rad, rms over torso and hips), 0.1 times the mean squared
-    torque in units of {largest_torque:g} N m, and 0.05 for each foot that slips. The score is the return.
-    ``info["survived"]`` is 1 while it stands.
+    The reward of each step is ``r = 1 - 0.4 (1 - L) - 0.1 T - 0.1 S``:
+
+    * ``L = 1 / (1 + 9 (lean / 0.5 rad)^2)``, where ``lean`` is the rms of the angle of the torso from the vertical and
+      of both hip angles from the symmetric stance (rad): 1 if upright, 0.1 at 0.5 rad
+    * ``T``: mean over both hips of ``(torque / {largest_torque:g} N m)^2``
+    * ``S``: fraction of the feet that slip
+
+    It rewards an upright posture with little effort and steady feet. ``info["survived"]`` is 1 until the figure falls.
 
     ## Starting State
 
-    Upright at rest, feet 1 to 1.4 hip widths apart.
+    The figure is upright and at rest. The distance of the feet is drawn from 1 to 1.4 hip widths.
     """
 
     options = {
         "stance": Option(0.8, 1.8, "hip widths", "distance of the feet"),
         "push": Option(
-            -1.0, 1.0, "m/s", "speed that the platform takes up, positive to the right; to either side if drawn"
+            -1.0, 1.0, "m/s", "final speed of the platform, positive to the right; the side is random if drawn"
         ),
-        "onset": Option(0.0, 100.0, "s", "time at which it does"),
+        "onset": Option(0.0, 100.0, "s", "time at which the platform starts to move"),
     }
     endings = {DOWN: Ending("the figure has fallen")}
     hidden = {"push": Hidden(0.3, 0.4), "onset": Hidden(0.1, 0.5)}
     physiology = measures("neuromechanic", "StandTask")
     observes = {
-        "torso_angle": Field(1, "rad", 0.3, "angle of the torso, a delay ago"),
-        "torso_rate": Field(1, "rad/s", 1.0, "its rate, a delay ago"),
-        "hip_angle": Field(2, "rad", 0.3, "angles of left and right leg from the torso, a delay ago"),
-        "hip_rate": Field(2, "rad/s", 1.0, "their rates, a delay ago"),
+        "torso_angle": Field(1, "rad", 0.3, "delayed angle of the torso"),
+        "torso_rate": Field(1, "rad/s", 1.0, "delayed angular velocity of the torso"),
+        "hip_angle": Field(2, "rad", 0.3, "delayed angles of left and right leg from the torso"),
+        "hip_rate": Field(2, "rad/s", 1.0, "delayed angular velocities of left and right hip"),
         "stance": Field(1, "hip widths", 1.0, "distance of the feet at the start"),
     }
     remembers = {"stance": "f8", "splay": "f8", "work": "f8", "largest_torque": "f8"}
-    """Distance of the feet at the start and angle (rad) of the legs out of the vertical; positive work (J) and largest
-    torque (N m) of the hips so far, at the ends of control periods."""
+    """Distance of the feet (hip widths) and angle of the legs from the vertical (rad) at the start; positive work (J)
+    and largest torque (N m) of the hips since the start, sampled at the ends of control periods."""
     reported = ["time", "stance", "work", "largest_torque"]
     informs = {"survived": "f8", "push": "f8", "slipping": "i8"}
-    """1 while it stands, the ground's speed (m/s), number of slipping feet."""
+    """1 while the figure stands; final speed of the platform (m/s); number of slipping feet."""
     arguments = {
         **NeuromechanicTask.arguments,
-        "scheme": "``semi_implicit``, as contacts demand",
-        "contacts": "their solver: ``modes``, the default, the paper's ``staggered``, or ``sweep``",
+        "scheme": "``semi_implicit``, which contacts require",
+        "contacts": "contact solver: ``modes`` (default), ``staggered`` (the paper's) or ``sweep``",
     }
     stances = (1.0, 1.4)
-    """Range that the stance is drawn from, hip widths."""
+    """Range from which the stance is drawn, hip widths."""
     pulse_duration = 0.0507
     """Duration of the ground's acceleration, s."""
     largest_lean, lowest_hips = 1.2, 0.4 * LEG
-    """The figure has fallen where torso or leg leans out of the vertical by more (rad), or the hips are lower (m)."""
+    """Largest angle of torso or legs from the vertical (rad) and lowest height of the hips (m) of a standing figure."""
     largest_torque = 200.0
-    """Largest torque of a hip, N m, at which effort counts as one."""
+    """Torque scale of the effort in the reward, N m."""
     longest_delay = DELAY
-    """Longest delay of the senses, s."""
+    """Delay of the senses at ``delay`` = 1, s."""
 
     def __init__(
         self,
@@ -120,11 +125,11 @@ class StandTask(NeuromechanicTask):
 
     @abstractmethod
     def figure(self, dt: float) -> dict[str, Any]:
-        """Model, for time steps of ``dt`` s."""
+        """Return the description of the model for time steps of ``dt`` s."""
 
     @abstractmethod
     def hip_torque(self, row: Any) -> Any:
-        """Torques of left and right hip, N m."""
+        """Return the torques of left and right hip, N m."""
 
     def start(self, episodes: EpisodeStart) -> dict[str, Any]:
         options, draws = episodes.options, episodes.draw(lambda rng: rng.random(2))
@@ -142,7 +147,7 @@ class StandTask(NeuromechanicTask):
         return {"q": upright(stance), "pulse": pulse}
 
     def hip(self, row: Any, side: int) -> Any:
-        """Angle (rad) and rate (rad/s) of the left (0) or right (1) leg from the torso, a delay ago."""
+        """Return the delayed angle (rad) and rate (rad/s) of the left (0) or right (1) leg from the torso."""
         return row.neuron[2 + 2 * side], row.neuron[3 + 2 * side]
 
     def sense(self, row: Any, memory: Any, observation: Any) -> None:
@@ -151,7 +156,7 @@ class StandTask(NeuromechanicTask):
             observation.hip_angle[side], observation.hip_rate[side] = self.hip(row, side)
 
     def slipping(self, row: Any) -> Any:
-        """Number of feet that slip."""
+        """Return the number of slipping feet."""
         count = 0
         for mode in row.mode:
             count += mode >= SLIP

@@ -1,4 +1,4 @@
-"""Tasks of musculoskeletal models: hold the cat's hindlimb, stand on a platform, take a posture with any model."""
+"""Tasks of musculoskeletal models: hold a cat's hindlimb, stand on a platform, move a joint of any model."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ from .standing import DAMPING, DELAY, STIFFNESS, reflex_torque, standing
 from .task import NeuromechanicTask, StandTask, move_on
 
 FALLEN, BEYOND = 10.0, 11.0
-"""Endings: the limb has left its posture; a joint has left its range."""
+"""Endings: the limb left its posture; a joint left its range."""
 
 
 def _pair(name: str, value: Any, minimum: float | None = None, maximum: float | None = None) -> tuple[float, float]:
-    """Check that an argument is (low, high), and within bounds."""
+    """Check an argument that must be a pair (low, high) within bounds, and return it as floats."""
     pair = numbers(name, value, minimum=minimum, maximum=maximum)
     if pair.shape != (2,) or not pair[0] < pair[1]:
-        raise ValueError(f"{name} must be (low, high), got {shown(value)}")
+        raise ValueError(f"{name} must be (low, high) with low < high, got {shown(value)}")
     return float(pair[0]), float(pair[1])
 
 
 def kept_pattern(name: str) -> Floats:
-    """Read a pattern of excitations that holds the limb, of those in ``assets/neuromechanic``."""
+    """Read an excitation pattern that holds the limb from ``assets/neuromechanic/NAME.txt``."""
     with resources.files("gymnosoma.assets").joinpath("neuromechanic", f"{name}.txt").open(encoding="utf-8") as file:
         return np.loadtxt(file)
 
 
 class _PushedLimb(Neuromechanic):
-    """A limb whose wrench is no parameter, as the task writes its pushes there."""
+    """Limb without the parameter ``wrench``, because the task sets the wrench."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -55,35 +55,46 @@ class HindlimbHold(NeuromechanicTask):
 
     ## Description
 
-    The hindlimb of Bunderson et al. (2012), illustrations 1 and 2: 31 muscles, 7 joints, the pelvis fixed, the paw
-    gimballed where it stands, so that four degrees of freedom are left. The paw is to push with 8.5 N, 35 degrees
-    backward of straight down. A load, a lasting force from a random direction, comes upon the ankle in the first
-    {load_rise:g} s, and every second a push of 50 ms hits it, at a random time from a random direction, with up to a
-    largest force that is drawn for every episode, as is the load; neither is shown. Many patterns of excitation hold
-    the limb, few of them against pushes, and none against a load that it does not know. What is felt of joints and paw
-    is {delay:g} s old: a cat's stretch reflex takes that long. The limb has left its posture where a joint is
-    {largest_error:g} rad away from it.
+    The model is the hindlimb of Bunderson et al. (2012), illustrations 1 and 2, with 31 muscles and 7 joints. The
+    pelvis is fixed and the paw is pinned to the ground but free to rotate, which leaves four degrees of freedom. The
+    goal is to keep the posture of a standing cat while the paw pushes on the ground with 8.5 N, 35 degrees backward of
+    straight down. External forces act on the ankle:
 
-    By default the stretch reflex, on the most stable pattern, holds the limb, and actions move the posture to which it
-    pulls, as descending commands move the thresholds of reflexes (Feldman 1986), by at most {largest_shift:g} rad in
-    each joint: zeros are the animal's own controller.
+    | hidden quantity | distribution                                                                           |
+    |-----------------|----------------------------------------------------------------------------------------|
+    | load            | 2 to 4 N in a random direction, constant after a rise during the first {load_rise:g} s |
+    | largest push    | 4 to 10 N                                                                              |
+    | pushes          | 50 ms, one per second; random time and direction, 0 to 1 times the largest push        |
+
+    The task is hard because few excitation patterns hold the limb against pushes and none against an unknown load,
+    and because observations of joints and paw have the delay of a cat's stretch reflex, {delay:g} s. The episode fails
+    when a joint is more than {largest_error:g} rad from the posture.
+
+    By default, a stretch reflex adds to the most stable excitation pattern, and actions move the reference posture of
+    the reflex by at most {largest_shift:g} rad per joint, as descending commands move the thresholds of reflexes
+    (Feldman, 1986). Zero actions leave the reflex unchanged.
 
     ## Rewards
 
-    0.6 for the posture, falling to a tenth of it at {posture_margin:g} rad (rms over the joints); 0.3 for the force,
-    falling to a tenth of it {force_margin:g} N off; 0.1 times one minus the mean squared activation: at most 1 in a
-    step. The score is the return. ``info["held"]`` is the time (s) so far.
+    The reward of each step is ``r = 0.6 P + 0.3 F + 0.1 (1 - E)``, at most 1:
+
+    * ``P = 1 / (1 + 9 (error / {posture_margin:g} rad)^2)``, where ``error`` is the rms deviation of the joints (rad)
+    * ``F = 1 / (1 + 9 (error / {force_margin:g} N)^2)``, where ``error`` is the norm of the deviation of the ground's
+      force on the paw (N)
+    * ``E``: mean squared activation of the muscles
+
+    It rewards posture and force at the lowest activation. ``info["held"]`` is the time (s) since the start.
 
     ## Starting State
 
-    In the posture, at rest, with the activations of the central one of all patterns that hold the limb, each changed by
-    up to 0.02 at random.
+    The limb is at rest in the posture. Activations are those of the central pattern among all that hold the limb, each
+    changed at random by up to 0.02.
     """
 
     action_modes = ("residual", "excitation")
     options = {
         "push": Option(0.0, 50.0, "N", "largest force of the pushes"),
-        "load": Option(0.0, 50.0, "N", "lasting force"),
+        "load": Option(0.0, 50.0, "N", "constant force"),
     }
     hidden = {"push": Hidden(4.0, 10.0, test=(8, 9)), "load": Hidden(2.0, 4.0, test=(8, 9))}
     endings = {FALLEN: Ending("the limb has left its posture")}
@@ -92,30 +103,30 @@ class HindlimbHold(NeuromechanicTask):
         **NeuromechanicTask.arguments,
         "dt": "time step, s; by default 1 ms, with ``rk4`` 0.02 ms",
         "stiffness": "short-range stiffness of the muscles, in maximal forces per optimal length",
-        "delay": "of the senses, s, in whole control periods",
+        "delay": "delay of the senses, s, rounded up to whole control periods",
     }
     remembers = {"push": "({self.seconds},4)f8", "load": "3f8", "pushing": "3f8", "shift": "7f8"}
     remembers |= dict.fromkeys(("past_error", "past_rate"), "({self.moments},7)f8")
     remembers |= {"past_force": "({self.moments},3)f8"}
-    """Time (s) and force (N) of each push, load and push in force (N), and how far (rad) actions have moved the posture
-    to which the reflex pulls. Of all moments from that which is felt to the present: deviations of the joints (rad),
-    their rates (rad/s), deviation of the force on the paw (N)."""
+    """Time (s) and force (N) of each push, load and present push (N), shift of the reflex's reference posture (rad), and
+    for each moment of the delay, oldest first, deviations (rad) and rates (rad/s) of joints and of the paw force (N)."""
     informs = {"held": "f8", "posture_error": "f8", "force_error": "f8", "paw_force": "3f8", "push": "f8", "load": "f8"}
-    """Time held (s), deviations of posture (rad, rms) and force, push, load and force on the paw (N)."""
+    """Time since the start (s), deviation of the posture (rad, rms) and of the force (N), force on the paw, push and
+    load (N)."""
     largest_shift, fastest_shift = 0.5, 2.0
-    """Of that posture in each joint, rad and rad/s."""
+    """Largest shift (rad) and rate of shift (rad/s) of the reflex's reference posture in each joint."""
     seconds, push_duration = 5, 0.05
-    """Number of pushes that are drawn at a reset, one for each second, and how long (s) one of them lasts."""
+    """Number of pushes that a reset draws, one for each second, and duration of a push (s)."""
     delay = STRETCH_DELAY
     """Delay of the senses, s."""
     load_rise = 0.2
-    """Time in which the load comes, s."""
+    """Time in which the load rises from 0, s."""
     posture_margin, force_margin = 0.04, 2.0
-    """Deviations of the joints (rad, rms) and of the force on the paw (N) that earn a tenth of what they may."""
+    """Deviations of the joints (rad, rms) and of the force on the paw (N) at which the reward's P and F are 0.1."""
     largest_error = 0.7
-    """Angle of a joint from the posture, rad, at which the limb is lost."""
+    """Largest deviation of a joint from the posture, rad."""
     stretch_gain, rate_gain = 34.0, 0.38
-    """Gains of the stretch reflex on the most stable pattern, 1/m and s/m: the best constants of a search."""
+    """Gains of the stretch reflex on the most stable pattern, 1/m and s/m; the best constants of a search."""
 
     def __init__(
         self,
@@ -136,7 +147,7 @@ class HindlimbHold(NeuromechanicTask):
         usual = 1e-3 if scheme == "semi_implicit" else 2e-5
         self.animal = _PushedLimb(model, usual if dt is None else dt, scheme)
         if params is None:
-            self.pattern = kept_pattern("central")  # of the limb as it is by default, however stiff
+            self.pattern = kept_pattern("central")  # of the default limb; it does not depend on stiffness
         else:
             from .analysis import central_pattern  # scipy, slow to import
 
@@ -148,10 +159,10 @@ class HindlimbHold(NeuromechanicTask):
 
     @cached_property
     def stable_pattern(self) -> Floats:
-        """Pattern (31,) of those that hold the limb from which a deviation decays fastest.
+        """Excitation pattern (31,) that holds the limb and from which deviations decay fastest.
 
-        That of the limb as it is by default has been kept: the search samples along vectors that LAPACK chooses, others
-        on another CPU, and so ends at another pattern.
+        For the default limb it is read from a file: the search samples along basis vectors that LAPACK chooses, which
+        differ between CPUs, and so do its results.
         """
         if self._usual:
             return kept_pattern("most_stable")
@@ -162,15 +173,15 @@ class HindlimbHold(NeuromechanicTask):
     def fields(self) -> dict[str, Field]:
         joints, muscles = len(POSTURE), self.animal.model.counts["active"]
         return {
-            "posture_error": Field(joints, "rad", 0.2, "joint angles from the posture to be held, a delay ago"),
-            "posture_rate": Field(joints, "rad/s", 5.0, "joint rates, a delay ago"),
-            "activation": Field(muscles, "1", 1.0, "activations"),
-            "force_error": Field(3, "N", 5.0, "ground's force on the paw, from the wanted one, a delay ago"),
+            "posture_error": Field(joints, "rad", 0.2, "delayed deviation of each joint from the posture"),
+            "posture_rate": Field(joints, "rad/s", 5.0, "delayed rate of each joint"),
+            "activation": Field(muscles, "1", 1.0, "activation of each muscle"),
+            "force_error": Field(3, "N", 5.0, "delayed deviation of the ground's force on the paw"),
         }
 
     def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
         if (mode or self.actions) == "residual":
-            fastest, meaning = self.fastest_shift, "rate of the posture to which the reflex pulls, in each joint"
+            fastest, meaning = self.fastest_shift, "rate of change of the reflex's reference posture, for each joint"
             return {"shift_rate": ActionField(len(POSTURE), -fastest, fastest, "rad/s", meaning)}
         return {"excitation": ActionField(self.animal.drive_size, 0.0, 1.0, "1", "excitation of each muscle")}
 
@@ -190,7 +201,7 @@ class HindlimbHold(NeuromechanicTask):
         return {"activation": activation, "input": activation}
 
     def begin(self, episodes: EpisodeStart, rows: Rows) -> None:
-        # The limb is felt as if it had always been as it is now.
+        # Observations start as if the present state had lasted forever.
         episodes.memory["past_error"] = (rows["q"] - POSTURE)[:, None]
         episodes.memory["past_rate"] = rows["v"][:, None]
         episodes.memory["past_force"] = (rows["reaction"] - PAW_FORCE)[:, None]
@@ -207,7 +218,7 @@ class HindlimbHold(NeuromechanicTask):
             super().command(row, memory, action, drive)
 
     def press(self, row: Any, memory: Any) -> None:
-        """Set the force on the ankle: the load, and a push, which begins and ends with a control period."""
+        """Set the force on the ankle, the load plus a push; pushes start and end at control periods."""
         second = min(int(row.time), self.seconds - 1)
         since = row.time - memory.push[second, 0]
         pushed = 0.0 <= since < self.push_duration
@@ -217,7 +228,7 @@ class HindlimbHold(NeuromechanicTask):
             row.wrench[0, i] = memory.pushing[i] + share * memory.load[i]
 
     def excitation(self, memory: Any, m: int) -> Any:
-        """Excitation of muscle ``m`` by the stretch reflex, which pulls to where actions have moved the posture."""
+        """Return the excitation of muscle ``m`` by the stretch reflex about the shifted reference posture."""
         error, rate, shortening = memory.past_error[0], memory.past_rate[0], 0.0
         reflex = stretch_reflex(self.arm[m], error, rate, self.stretch_gain, self.rate_gain)
         for i in range(len(POSTURE)):
@@ -238,7 +249,7 @@ class HindlimbHold(NeuromechanicTask):
         return 0.6 * posture + 0.3 * force + 0.1 * (1.0 - effort)
 
     def remember(self, row: Any, memory: Any) -> None:
-        """Add the present to what is remembered."""
+        """Append the present state to the delayed observations."""
         move_on(memory.past_error)
         move_on(memory.past_rate)
         move_on(memory.past_force)
@@ -249,11 +260,11 @@ class HindlimbHold(NeuromechanicTask):
             memory.past_force[-1, i] = row.reaction[i] - PAW_FORCE[i]
 
     def posture_error(self, memory: Any) -> Any:
-        """Deviation of the posture, rad, rms over the joints."""
+        """Return the deviation of the posture, rad, rms over the joints."""
         return math.sqrt(total_square(memory.past_error[-1]) / len(POSTURE))
 
     def force_error(self, memory: Any) -> Any:
-        """Deviation of the force on the paw, N."""
+        """Return the norm of the deviation of the force on the paw, N."""
         return math.sqrt(total_square(memory.past_force[-1]))
 
     def ending(self, row: Any, memory: Any) -> Any:
@@ -271,16 +282,24 @@ class HindlimbHold(NeuromechanicTask):
 
 
 class StandPulse(StandTask):
-    """Stay on one's feet when the ground jerks sideways, by the torques of the hips, with late senses.
+    """Stay upright on a platform that jerks sideways, by hip torques, with delayed senses.
 
     ## Description
 
-    The standing figure of Bunderson et al. (2012), illustration 3: torso and two straight legs, seen from the front,
-    feet in frictional contact with a platform. After 0.1 to 0.5 s the platform takes up a speed of 0.3 to 0.4 m/s, to
-    either side, within 51 ms. What the nervous system knows of the body is 120 ms old; the option ``delay`` shortens
-    that, to two time steps at least. The paper's reflex feeds back each hip's own angle and rate; feet may slip, lift
-    off, and step. The figure has fallen where torso or a leg leans by more than {largest_lean:g} rad, or the hips are
-    lower than 0.4 leg lengths.
+    The model is the standing figure of Bunderson et al. (2012), illustration 3: a torso and two straight legs in the
+    frontal plane, with feet in frictional contact with a platform. The platform accelerates sideways within 51 ms:
+
+    | hidden quantity       | distribution                   |
+    |-----------------------|--------------------------------|
+    | final platform speed  | 0.3 to 0.4 m/s, to either side |
+    | onset of acceleration | 0.1 to 0.5 s                   |
+
+    The task is hard because the push is unknown and observations of the body are delayed by 120 ms, while feet can
+    slip, lift off and step. The option ``delay`` shortens the delay, to two time steps at least. The paper's reflex
+    feeds back the angle and rate of each hip to its torque.
+
+    The episode fails when torso or a leg leans by more than {largest_lean:g} rad, or when the hips are lower than 0.4
+    leg lengths.
     """
 
     action_modes = ("torque", "residual")
@@ -291,12 +310,12 @@ class StandPulse(StandTask):
     """Torque, N m, that an action of 1 adds with ``actions="residual"``."""
 
     def figure(self, dt: float) -> dict[str, Any]:
-        # Neurons are read as of the beginning of the last time step.
+        # The task reads neurons at the beginning of the last time step, one step late.
         return standing(drive="torque", delay=DELAY - dt)
 
     @cached_property
     def periods(self) -> int:
-        """Control periods that cover the delay."""
+        """Number of control periods that cover the delay."""
         return math.ceil(DELAY * self.control_rate - 1e-6)
 
     def fields(self):
@@ -307,8 +326,8 @@ class StandPulse(StandTask):
         largest, meaning = self.largest_torque, "torques of left and right hip"
         if (mode or self.actions) == "residual":
             largest = self.residual_scale
-            meaning = f"added to the torques of the paper's reflex of {STIFFNESS:g} N m/rad and {DAMPING:g} N m s/rad; "
-            meaning += f"the sum is clipped at {self.largest_torque:g} N m"
+            meaning = f"added to the torques of the paper's reflex ({STIFFNESS:g} N m/rad, {DAMPING:g} N m s/rad); "
+            meaning += f"the sum is clipped to {self.largest_torque:g} N m"
         return {"torque": ActionField(2, -largest, largest, "N m", meaning)}
 
     def command(self, row: Any, memory: Any, action: Any, drive: Any) -> None:
@@ -327,21 +346,35 @@ class StandPulse(StandTask):
 
 
 class StandGains(StandTask):
-    """Stay on one's feet when the ground jerks sideways, by setting the gains of the hips' reflexes.
+    """Stay upright on a platform that jerks sideways, by setting the gains of the hip reflexes.
 
     ## Description
 
-    As ``StandPulse``, but the platform takes up 0.29 to 0.33 m/s, and the paper's reflexes act by themselves, at every
-    time step: the torque of each hip is minus stiffness times its angle from the symmetric stance, minus damping times
-    its rate, as they were a delay ago, at most {largest_torque:g} N m. The action sets the two gains. The delay, 80 to
-    140 ms, is drawn for every episode, as is the stance; the option ``delay`` is its share of 140 ms. What is observed
-    of the body is one time step older than the delay. The figure has fallen where torso or a leg leans by more than
-    {largest_lean:g} rad, or the hips are lower than 0.4 leg lengths. The reference has the paper's gains, with
-    which it falls a little sooner than without any reflex.
+    The standing figure and the platform are those of ``StandPulse``. Here the paper's reflexes compute the torque of
+    each hip in every time step, and the action sets their stiffness k and damping d:
+
+    ``torque = -k (angle - rest) - d rate``, clipped to {largest_torque:g} N m.
+
+    ``angle`` (rad) and ``rate`` (rad/s) of the hip are delayed, and ``rest`` is the angle in the symmetric stance. Two
+    quantities are drawn for every episode and observed: the delay, 80 to 140 ms, and the distance of the feet. The
+    option ``delay`` is the delay divided by 140 ms. Observations of the body are one time step older. The platform
+    accelerates sideways within 51 ms:
+
+    | hidden quantity       | distribution                     |
+    |-----------------------|----------------------------------|
+    | final platform speed  | 0.29 to 0.33 m/s, to either side |
+    | onset of acceleration | 0.1 to 0.5 s                     |
+
+    The task is hard because suitable gains depend on the delay and the stance: with the paper's gains, the reference,
+    the figure falls slightly sooner than without any reflex.
+
+    The episode fails when torso or a leg leans by more than {largest_lean:g} rad, or when the hips are lower than 0.4
+    leg lengths.
 
     ## Starting State
 
-    Upright at rest, feet 1 to 1.4 hip widths apart, with the paper's gains of 255 N m/rad and 85 N m s/rad.
+    The figure is upright and at rest, with the paper's gains of 255 N m/rad and 85 N m s/rad. The distance of the feet
+    is drawn from 1 to 1.4 hip widths.
     """
 
     action_modes = ("gains",)
@@ -349,12 +382,12 @@ class StandGains(StandTask):
     physiology = measures("neuromechanic", "StandGains", StandTask.physiology)
     control_rate = 20.0
     observes = {
-        "delay": Field(1, "s", 0.1, "delay"),
-        "stiffness": Field(1, "N m/rad", 300.0, "stiffness in force"),
-        "damping": Field(1, "N m s/rad", 100.0, "damping in force"),
+        "delay": Field(1, "s", 0.1, "delay of the reflexes"),
+        "stiffness": Field(1, "N m/rad", 300.0, "present stiffness of the reflexes"),
+        "damping": Field(1, "N m s/rad", 100.0, "present damping of the reflexes"),
     }
     largest_stiffness, largest_damping = 600.0, 200.0
-    """What an action of 1 means, N m/rad and N m s/rad."""
+    """Stiffness (N m/rad) and damping (N m s/rad) of an action of 1."""
     longest_delay, shortest_delay = 0.14, 0.08
 
     def figure(self, dt: float) -> dict[str, Any]:
@@ -363,7 +396,7 @@ class StandGains(StandTask):
     def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
         return {
             "stiffness": ActionField(1, 0.0, self.largest_stiffness, "N m/rad", "stiffness of both hips' reflexes"),
-            "damping": ActionField(1, 0.0, self.largest_damping, "N m s/rad", "their damping"),
+            "damping": ActionField(1, 0.0, self.largest_damping, "N m s/rad", "damping of both hips' reflexes"),
         }
 
     def start(self, episodes):
@@ -377,7 +410,7 @@ class StandGains(StandTask):
         drive[0], drive[1], drive[2] = memory.splay, self.meaning(action, 0), self.meaning(action, 1)
 
     def action_from_drive(self, drive: Floats) -> NDArray[np.float32]:
-        """Action whose gains come closest to those of a drive (B, 3), whose first entry is the stance's."""
+        """Return the action with the gains closest to those of a drive (B, 3): splay (ignored), stiffness, damping."""
         return self.action_from_values(np.asarray(drive)[:, 1:])
 
     def hip_torque(self, row: Any) -> Any:
@@ -390,23 +423,25 @@ class StandGains(StandTask):
 
 
 class Pose(NeuromechanicTask):
-    """Bring a joint of any model to an angle and hold it there.
+    """Move a joint of any model to an angle and hold it there.
 
     ## Description
 
-    For models that users write: ``register_model`` makes an id of a TOML file. The goal is drawn for every episode.
-    Actions are the model's inputs, in the order of ``model.inputs``; how many there are, and how many joints and
-    activations are observed, depends on the model, and so do the options of the reset.
+    This task is for users' models: ``register_model`` makes an id from a TOML file. The goal is drawn for every
+    episode and observed. Actions set the model's inputs, in the order of ``model.inputs``. The number of actions,
+    observations and reset options depends on the model. No quantity is hidden. The difficulty depends on the model: the
+    agent must learn how its inputs move the joint without a joint leaving its range, which ends the episode.
 
     ## Rewards
 
-    One at the goal, a tenth {margin:g} (rad, or m) away from it, less a twentieth of the mean squared activation. The
-    score is the return. ``info["error"]`` is the distance from the goal.
+    The reward of each step is ``r = 1 / (1 + 9 (error / {margin:g})^2) - 0.05 E``, where ``error`` is the distance of
+    the joint from the goal (rad or m) and ``E`` the mean squared activation of the muscles. It rewards a joint near
+    its goal at low activation. ``info["error"]`` is the distance.
 
     ## Starting State
 
-    The model's start, each joint displaced by up to 0.05 (rad, or m) at random, at rest and silent; a joint whose start
-    is at an end of its range starts 0.05 inside it.
+    The model is at rest in its start posture, with each joint displaced at random by up to 0.05 (rad or m) and all
+    inputs at their lowest value. Joints start at least 0.05 inside their range, or a quarter of a narrow range.
     """
 
     action_modes = ("inputs",)
@@ -416,16 +451,16 @@ class Pose(NeuromechanicTask):
     reported = ["time", "goal"]
     informs = {"error": "f8"}
     margin = 0.5
-    """Distance from the goal, rad or m, at which nearness is a tenth."""
+    """Distance from the goal, rad or m, at which the reward's first term is 0.1."""
     arguments = {
         **NeuromechanicTask.arguments,
         "model": "path of a TOML file, or a mapping with the same keys",
-        "joint": "the body whose joint has a goal; by default the last",
-        "goal": "(low, high) that the goal is drawn from; by default the middle half of the joint's range",
-        "inputs": "what -1 and 1 of an action mean, for all inputs",
-        "scheme": "``semi_implicit``, or the paper's ``rk4``, which takes no contacts",
+        "joint": "name of the joint to move; the last joint by default",
+        "goal": "range (low, high) from which the goal is drawn; by default the middle half of the joint's range",
+        "inputs": "values of all inputs at actions of -1 and 1",
+        "scheme": "``semi_implicit``, or the paper's ``rk4`` for models without contacts",
         "modules": "control modules by name",
-        "contacts": "solver of contacts: ``modes``, ``staggered`` or ``sweep``; by default the model's",
+        "contacts": "contact solver: ``modes``, ``staggered`` or ``sweep``; by default the model's",
     }
 
     def __init__(
@@ -453,10 +488,10 @@ class Pose(NeuromechanicTask):
         middle = (0.75 * low + 0.25 * high, 0.25 * low + 0.75 * high)
         self.goal = _pair("goal", middle if goal is None else goal, low, high)
         if not self.animal.drive_size:
-            raise ValueError("model must have at least one input.NAME, got none")
+            raise ValueError("model must have at least one input (input.NAME), got none")
         self.inputs = _pair("inputs", inputs)
         self.unit = "rad" if joints[self.joint].revolute else "m"
-        self.options = {"goal": Option(low, high, self.unit, "where the joint is to be")}
+        self.options = {"goal": Option(low, high, self.unit, "position of the joint to reach")}
 
     def fields(self) -> dict[str, Field]:
         joints, active = self.animal.model.joints, self.animal.model.counts["active"]
@@ -466,8 +501,8 @@ class Pose(NeuromechanicTask):
             "joint_angle": Field(len(joints), ", ".join(units), 1.0, "joint positions"),
             "joint_rate": Field(len(joints), ", ".join(f"{one}/s" for one in units), 5.0, "joint velocities"),
             **activation,
-            "goal": Field(1, self.unit, 1.0, "where the joint is to be"),
-            "error": Field(1, self.unit, 0.3, "goal less position"),
+            "goal": Field(1, self.unit, 1.0, "position of the joint to reach"),
+            "error": Field(1, self.unit, 0.3, "goal minus position"),
         }
 
     def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
@@ -484,7 +519,7 @@ class Pose(NeuromechanicTask):
         return {"q": start, "input": self.inputs[0]}
 
     def error(self, row: Any, memory: Any) -> Any:
-        """Goal less position, rad or m."""
+        """Return goal minus position, rad or m."""
         return memory.goal - row.q[self.joint]
 
     def sense(self, row: Any, memory: Any, observation: Any) -> None:
