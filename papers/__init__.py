@@ -1,1 +1,1 @@
-"""The figures of the five papers, drawn from our own simulations, and tables of what these papers print."""
+"""Figures of the five papers, drawn from our simulations, and tables of the papers' printed numbers."""

@@ -1,4 +1,4 @@
-"""Draw the papers' figures, in a checkout: ``python -m papers [ANIMAL ...]``."""
+"""Command line of the papers' figures, for use in a clone: ``python -m papers [ANIMAL ...]``."""
 
 from __future__ import annotations
 
@@ -18,13 +18,15 @@ def figures(
     folder: Path = Path("figures"),
     page: Path | None = None,
 ) -> None:
-    """Draw the papers' figures from simulations, each with its numbers as CSV, and with the paper's beside ours.
+    """Draw the papers' figures from simulations, and compare the papers' numbers with ours.
+
+    Each figure is written as PNG and PDF, its data and the comparison as CSV.
 
     Args:
-        animal: Whose paper, such as worm; all by default.
-        figure: Which figure, such as figure_5; may be repeated; all by default.
-        folder: Where pictures and numbers go.
-        page: Also update this page (Markdown, such as docs/papers.md), and the CSV and pages beside it.
+        animal: Animals whose papers are drawn, such as worm; all by default.
+        figure: Figures to draw, such as figure_5; may be repeated; all by default.
+        folder: Output folder.
+        page: Markdown page to update, such as docs/papers.md, with its CSV file and the pages of the animals.
     """
     papers = [load(name) for name in animal or PAPERS]
     entries = [(paper.animal, entry) for paper in papers for entry in paper.figures]

@@ -1,7 +1,7 @@
-"""The pages of the documentation on the papers: one of all, and one of each with its figures beside their numbers.
+"""Pages of the documentation that compare the papers' printed numbers with ours.
 
-``docs/papers.csv`` has the numbers, ``docs/papers.md`` what they come to, and ``docs/papers/worm.md`` the rest, with
-pictures such as ``docs/papers/worm/figure_5.webp``.
+``docs/papers.csv`` has all numbers. ``docs/papers.md`` summarises them. Pages such as ``docs/papers/worm.md`` show the
+figures and numbers of one paper, with pictures such as ``docs/papers/worm/figure_5.webp``.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from gymnosoma.agents.support.files import result
 from .paper import PAPERS, Comparison, Paper, load, write_csv
 
 COLUMNS = ("animal", "figure", *(entry.name for entry in fields(Comparison)))
-"""Columns of a file with comparisons."""
+"""Columns of the CSV file of comparisons."""
 
 Row = tuple[str, str, Comparison]
 """Animal, figure, comparison."""
 
 WIDTH = 1200
-"""Pixels across a picture of a page."""
+"""Width of the pictures, pixels."""
 
 
 def update(path: Path, animal: str, figure: str, comparisons: Sequence[Comparison]) -> None:
-    """Set the comparisons of one figure in a file of all figures, whose others stay as they are."""
+    """Replace the comparisons of one figure in the CSV file ``path``."""
     others = [row for row in read(path) if row[:2] != (animal, figure)] if path.exists() else []
     order = [(name, entry.name) for name in PAPERS for entry in load(name).figures]
     rows = [*others, *((animal, figure, comparison) for comparison in comparisons)]
@@ -39,7 +39,7 @@ def update(path: Path, animal: str, figure: str, comparisons: Sequence[Compariso
 
 
 def read(path: Path) -> list[Row]:
-    """Read a file of comparisons."""
+    """Read a CSV file of comparisons."""
     with path.open(newline="", encoding="utf-8") as file:
         rows: list[dict[str, Any]] = list(csv.DictReader(file))
     numbers = ("low", "high", "ours")
@@ -50,7 +50,7 @@ def read(path: Path) -> list[Row]:
 
 
 def write(path: Path, animal: str, figure: str, picture: Path) -> None:
-    """Bring the pages up to date, of which the first is ``path``, and show the ``picture`` (PNG) of a figure."""
+    """Update all pages, with the summary at ``path``, and convert the ``picture`` (PNG) of a figure for its page."""
     rows, folder = read(path.with_suffix(".csv")), path.with_suffix("") / animal
     folder.mkdir(parents=True, exist_ok=True)
     image = Image.open(picture).convert("RGB")
@@ -63,7 +63,7 @@ def write(path: Path, animal: str, figure: str, picture: Path) -> None:
 
 @dataclass(frozen=True)
 class Tally:
-    """How many prints, not rows, there are of each kind, and how many of them agree."""
+    """Number of comparisons of each kind, and how many of them agree."""
 
     printed: int
     agree: int
@@ -75,7 +75,7 @@ class Tally:
 
     @classmethod
     def of(cls, rows: Iterable[Comparison]) -> Tally:
-        """Count; a slip, a fit or a reading that several rows are of counts once."""
+        """Count the comparisons; several rows for one slip, fit or reading count once."""
         prints: dict[str, set[tuple[str, str]]] = {}
         rows = list(rows)
         for row in rows:
@@ -86,31 +86,26 @@ class Tally:
 
     @property
     def headline(self) -> str:
-        """The first line on a paper."""
+        """First line of a page, with the numbers that count."""
         return (
-            f"**{self.agree} of {self.printed} printed numbers agree**; {_count(self.slips, 'slip')} of the print, "
-            f"{self.open} undecided by the print."
+            f"**{self.agree} of {self.printed} printed numbers agree.** Misprints: {self.slips}. "
+            f"Ambiguous numbers: {self.open}."
         )
 
     @property
-    def beside(self) -> str:
-        """What is not counted."""
+    def not_counted(self) -> str:
+        """Second line of a page, with the comparisons that do not count."""
         return (
-            f"Not counted: {self.directions_agree} of {_count(self.directions, 'direction')} that the words give "
-            f"{'are' if self.directions != 1 else 'is'} ours, too; {_count(self.fits, 'number')} we fitted."
+            f"Not counted: {self.directions_agree} of {self.directions} trends agree. Fitted numbers: {self.fits}."
         )
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number or 'no'} {what}{'' if number == 1 else 's'}"
-
-
-MARKS = {"printed": "", "direction": "direction, ", "reading": "open, ", "fit": "fit, ", "slip": "slip, "}
-"""What stands before whether a row that is not counted agrees."""
+MARKS = {"printed": "", "direction": "trend, ", "reading": "ambiguous, ", "fit": "fit, ", "slip": "misprint, "}
+"""Labels of the kinds of comparison; only printed numbers count and need no label."""
 
 
 def pages(rows: Sequence[Row]) -> dict[str, str]:
-    """All pages in Markdown: ``papers``, and one of each animal."""
+    """Return all pages in Markdown by name: ``papers`` and each animal."""
     texts = {animal: _page(load(animal), [row for row in rows if row[0] == animal]) for animal in PAPERS}
     return {"papers": _all(rows), **texts}
 
@@ -118,38 +113,37 @@ def pages(rows: Sequence[Row]) -> dict[str, str]:
 def _all(rows: Sequence[Row]) -> str:
     total = Tally.of(row[2] for row in rows)
     lines = [
-        "# The papers against us",
+        "# Comparison with the papers",
         "",
-        "Every figure and table that the papers' models give, drawn by `python -m papers` from simulations, and "
-        "every number that the papers print beside ours.",
+        "These pages compare the papers' figures, tables and printed numbers with our simulations. "
+        "`python -m papers` computes them.",
         "",
         total.headline,
-        total.beside,
+        total.not_counted,
         "",
-        "| paper | printed, agree | slips | undecided | directions, agree | fits |",
+        "| paper | numbers (agree) | misprints | ambiguous | trends (agree) | fitted |",
         "|---|---|---|---|---|---|",
     ]
     for animal in PAPERS:
         t = Tally.of(row[2] for row in rows if row[0] == animal)
         lines += [
-            f"| [{animal}](papers/{animal}.md) | {t.printed}, {t.agree} | {t.slips} | {t.open} | "
-            f"{t.directions}, {t.directions_agree} | {t.fits} |"
+            f"| [{heading(animal)}](papers/{animal}.md) | {t.printed} ({t.agree}) | {t.slips} | {t.open} | "
+            f"{t.directions} ({t.directions_agree}) | {t.fits} |"
         ]
     contents = ["```{toctree}", ":hidden:", "", *(f"papers/{name}" for name in PAPERS), "```", ""]
     return "\n".join([*lines, "", *EXPLAINED, *contents])
 
 
 EXPLAINED = (
-    "A *printed* number agrees where ours lies within what the print allows: half a unit of its last digit, or the "
-    "range that it states. It counts once, whatever the number of rows that show it. These are not counted:",
+    "A printed number agrees if ours is within half a unit of its last digit, or within the range that the paper "
+    "states. Each printed number counts once, even if several rows show it. Other comparisons do not count:",
     "",
-    "- *direction*: words that name a sign or a trend, and digits that a model 20% off would give as well;",
-    "- *open*: a print that does not decide what it is of, so that several readings stand beside it, or none but a "
-    "reading of words. One that was found by its result is no agreement;",
-    "- *fit*: we chose for it what the paper leaves open;",
-    "- *slip*: the print contradicts the paper itself.",
-    "",
-    "Tests turn a constant of each model by a fifth, and find that rows of its page turn with it.",
+    "- *trend*: the paper describes a sign or a trend in words, or prints a number so coarse that a model with an "
+    "error of 20% would reproduce it, too.",
+    "- *ambiguous*: the paper does not define the quantity, or describes it in words. The table shows the possible "
+    "readings. A reading that we chose because of its result is not an agreement.",
+    "- *fit*: we chose a value that the paper does not state so that this number is reproduced.",
+    "- *misprint*: the number contradicts other statements in the same paper.",
     "",
 )
 
@@ -157,25 +151,25 @@ EXPLAINED = (
 def _page(paper: Paper, rows: Sequence[Row]) -> str:
     tally = Tally.of(row[2] for row in rows)
     lines = [
-        f"# {paper.animal}",
+        f"# {heading(paper.animal)}",
         "",
         paper.reference,
         "",
         tally.headline,
-        tally.beside,
+        tally.not_counted,
         "",
-        f"**What holds.** {paper.holds}",
+        f"**Reproduced.** {paper.holds}",
         "",
-        f"**What the print leaves open.** {paper.open}",
+        f"**Ambiguous in the paper.** {paper.open}",
         "",
-        f"**What we could not reach.** {paper.missed}",
+        f"**Not reproduced.** {paper.missed}",
     ]
     for figure in paper.figures:
         name = heading(figure.name)
         picture = f"![{name}: {figure.title}]({paper.animal}/{figure.name}.webp)"
         lines += ["", f"## {name}", "", figure.title + ".", "", picture]
         if own := [row for _, entry, row in rows if entry == figure.name]:
-            lines += ["", "| what | paper | ours |", "|---|---|---|", *map(_line, own)]
+            lines += ["", "| quantity | paper | ours |", "|---|---|---|", *map(_line, own)]
     if paper.missing:
         lines += ["", "## Not drawn", ""]
         lines += [f"- {panel}: {what}" for panel, what in paper.missing.items()]
@@ -190,11 +184,11 @@ def _line(row: Comparison) -> str:
 
 
 def _shown(value: float) -> str:
-    """Four digits, or all before the point."""
+    """Format a value with four significant digits, or as a whole number from 10,000 on."""
     return f"{value:.4g}" if abs(value) < 1e4 or abs(value) >= 1e6 else f"{value:.0f}"
 
 
 def heading(name: str) -> str:
-    """``figure_s3`` as "Figure S3", ``figure_2_supplement_1`` as "Figure 2, supplement 1"."""
+    """Return the heading of a figure: "Figure 2, supplement 1" for ``figure_2_supplement_1``."""
     words = " ".join(word.upper() if len(word) <= 2 else word for word in name.split("_"))
     return re.sub(r"(?<=\d) (?=\w)", ", ", words[0].upper() + words[1:])

@@ -1,8 +1,8 @@
-"""What a paper's figure is: a function that draws it from simulations, and hands over its numbers by name.
+"""Figures of papers: drawing functions, their numbers by name, and the comparison with the printed numbers.
 
-``papers.toml`` tells which figures there are and who draws them, ``ANIMAL.csv`` what the paper of an animal prints. A
-figure that is drawn becomes a picture ``FOLDER/worm/figure_5.png``, the same as ``figure_5.pdf``, the numbers in it as
-``figure_5_A.csv`` for each panel, and ``figure_5_against_paper.csv``; `page` makes the documentation of these.
+``papers.toml`` lists the figures and the modules that draw them. ``ANIMAL.csv`` lists the numbers that the paper of an
+animal prints. Drawing a figure writes ``FOLDER/worm/figure_5.png``, the same picture as PDF, the data of each panel as
+``figure_5_A.csv``, and the comparison as ``figure_5_against_paper.csv``. `page` makes the documentation of these.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from gymnosoma.agents.support.progress import progress_bar
 
 ENTRIES = tomllib.loads(Path(__file__).with_name("papers.toml").read_text("utf-8"))
 PAPERS = tuple(ENTRIES)
-"""Animals, each with a folder here, and a table of what its paper prints."""
+"""Animals with a paper: each has a folder and a table of printed numbers in this package."""
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
-"""Of lines that are apart for readers of all kinds of sight (Okabe and Ito)."""
+"""Colours of lines, distinguishable by colour-blind readers (Okabe and Ito)."""
 
 STYLE: Any = {
     "axes.prop_cycle": cycler(color=COLOURS),
@@ -48,35 +48,36 @@ STYLE: Any = {
     "lines.linewidth": 1.3,
     "pdf.fonttype": 42,
 }
-"""How all figures look; `draw` sets it."""
+"""Matplotlib settings of all figures; `draw` sets them."""
 
 MARK: Mapping[str, Any] = {"color": "k", "linestyle": "none", "marker": "D", "markerfacecolor": "none", "zorder": 6}
-"""How values that the paper prints are marked on axes; see `mark_printed`."""
+"""Style of the markers of printed values; see `mark_printed`."""
 
 
 @dataclass(frozen=True)
 class Printed:
-    """What a paper says of one number, a row of its table.
+    """Number printed in a paper, a row of its table.
 
-    What agrees with the print lies between ``low`` and ``high``: half a unit of the last digit either way (of "about
-    40", where the zero is no digit, 35 to 45), a range that it states, or the sign. They come from the print alone,
-    never from our result. Rows of one ``where`` and one ``printed`` are of the same print, of which no two are counted.
+    Our value agrees if it is between ``low`` and ``high``. These bounds are half a unit of the last digit on either
+    side (35 to 45 for "about 40", whose zero is not significant), a printed range, or a sign. They must follow from the
+    print alone, not from our result. Rows with the same ``where`` and ``printed`` belong to one printed number; at most
+    one of them may have the kind "printed".
     """
 
     figure: str
-    name: str  # of the value that the figure hands over
-    what: str  # the quantity, with the conditions that tell it from others
-    where: str  # in the paper
-    unit: str  # of low, high and ours; "1" for none
-    printed: str  # such as "about 40"
+    name: str  # name of our value in `Sheet.found`
+    what: str  # quantity and conditions
+    where: str  # place in the paper
+    unit: str  # unit of low, high and ours; "1" for none
+    printed: str  # printed text, such as "about 40"
     low: float
     high: float
-    kind: str  # printed, direction, reading, fit or slip; `page.EXPLAINED` says what these are
-    note: str  # why ours does not agree, or how the print was read; see `against`
+    kind: str  # printed, direction, reading, fit or slip; `page.EXPLAINED` defines them
+    note: str  # reason for a disagreement, or how we read the print; see `against`
 
     @property
     def value(self) -> float:
-        """The first number in the print."""
+        """First number in the printed text."""
         return float(re.findall(r"-?\d[\d,]*\.?\d*", self.printed)[0].replace(",", ""))
 
     @property
@@ -85,9 +86,9 @@ class Printed:
         return {name for _, name, *_ in Formatter().parse(self.note) if name}
 
     def against(self, values: Mapping[str, Any]) -> Comparison:
-        """Set the value of this name among a figure's ``values`` beside the print.
+        """Compare the printed number with the entry of the same name in ``values``.
 
-        They stand in the note as in ``str.format``; ``{off}`` is by how many per cent ours is off.
+        The note is formatted with ``values`` by ``str.format``. In it, ``{off}`` is our relative deviation in per cent.
         """
         ours = float(values[self.name])
         off = {"off": 100 * abs(ours / self.value - 1)} if "off" in self.needed else {}
@@ -97,7 +98,7 @@ class Printed:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A printed number and ours; ``paper`` is the print, and the rest as of `Printed`."""
+    """Comparison of a printed number (``paper``) with ours; the other fields are those of `Printed`."""
 
     what: str
     where: str
@@ -111,13 +112,13 @@ class Comparison:
 
     @property
     def agrees(self) -> bool:
-        """Whether ours lies within what the print allows."""
+        """Whether our value is within the bounds."""
         return bool(self.low <= self.ours <= self.high)
 
 
 @cache
 def printed(animal: str) -> dict[str, list[Printed]]:
-    """What an animal's paper prints, the rows of each figure."""
+    """Read the numbers printed in an animal's paper, by figure."""
     table: dict[str, list[Printed]] = {}
     with Path(__file__).with_name(f"{animal}.csv").open(newline="", encoding="utf-8") as file:
         lines: list[dict[str, Any]] = list(csv.DictReader(file))
@@ -129,35 +130,35 @@ def printed(animal: str) -> dict[str, list[Printed]]:
 
 @dataclass
 class Sheet:
-    """What a figure hands over beside its picture; ``rows`` are what the paper prints in it."""
+    """Data and values of one figure; ``rows`` are the paper's printed numbers."""
 
     rows: Sequence[Printed] = ()
     tables: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)
     values: dict[str, Any] = field(default_factory=dict)
 
     def table(self, panel: str, **columns: ArrayLike) -> None:
-        """Keep what a panel draws, as a CSV file: columns that broadcast to one shape, named with their unit."""
+        """Add the data of a panel, written as CSV: columns that broadcast to one shape, with the unit in their name."""
         arrays = np.broadcast_arrays(*map(np.asarray, columns.values()))
         self.tables[panel] = {name: array.ravel() for name, array in zip(columns, arrays, strict=True)}
 
     def found(self, prefix: str = "", /, **values: Any) -> None:
-        """Hand over values by name, behind ``prefix``: those of the printed rows, and those in their notes."""
+        """Add values for the printed rows and their notes, under their names preceded by ``prefix``."""
         for name, value in values.items():
             self.values[prefix + name] = value
 
     def row(self, name: str) -> Printed:
-        """What the paper prints under this name."""
+        """Return the printed row of this name."""
         return next(row for row in self.rows if row.name == name)
 
     def printed(self, name: str) -> float:
-        """The number that the paper prints under this name."""
+        """Return the number that the paper prints under this name."""
         return self.row(name).value
 
     def comparisons(self) -> list[Comparison]:
-        """Set every value beside its print.
+        """Compare each value with its printed number.
 
         Raises:
-            ValueError: For a row without a value, and a value that no row asks for.
+            ValueError: If a row has no value, or a value has no row.
         """
         required = {row.name for row in self.rows}.union(*(row.needed - {"off"} for row in self.rows))
         if names := required.symmetric_difference(self.values):
@@ -165,11 +166,11 @@ class Sheet:
         return [row.against(self.values) for row in self.rows]
 
     def progress(self, steps: Iterable[Any], what: str, total: int | None = None) -> Iterable[Any]:
-        """Show how far a long simulation is."""
+        """Show the progress of a long simulation."""
         return progress_bar(steps, desc=what, total=total, leave=False)
 
     def clock(self, what: str, duration: float) -> Callable[[float], None]:
-        """Show how far `simulate` is, as its ``progress``."""
+        """Return a ``progress`` callback for `simulate` that shows the simulated time."""
         bar = progress_bar(desc=what, total=duration, leave=False, bar_format="{l_bar}{bar}| {n:.3g} of {total:.3g} s")
         return lambda t: bar.update(t - bar.n)
 
@@ -179,7 +180,7 @@ class PaperFigure:
     """A figure or table of a paper."""
 
     name: str  # as in file names: figure_5, table_1, figure_s3
-    title: str  # what it shows, in one line
+    title: str
     draw: Callable[[Sheet], Figure]
 
 
@@ -189,16 +190,16 @@ class Paper:
 
     animal: str
     reference: str  # authors, year, title, journal
-    holds: str  # what of the paper the model gives
-    open: str  # what the print leaves open
-    missed: str  # what we could not reach
+    holds: str  # reproduced results
+    open: str  # ambiguous statements
+    missed: str  # results that are not reproduced
     figures: tuple[PaperFigure, ...]  # in the paper's order
-    missing: Mapping[str, str]  # panels that no simulation gives, and what they show: recordings, photographs, schemes
+    missing: Mapping[str, str]  # panels without a simulation (recordings, photographs, schemes): name to content
 
 
 @cache
 def load(animal: str) -> Paper:
-    """Read of an animal's paper what `papers.toml` tells, with the functions that draw its figures."""
+    """Load the entry of an animal's paper in `papers.toml`, with the functions that draw its figures."""
     entry, figures = ENTRIES[animal], []
     for name, (module, title) in entry["figures"].items():
         draws = getattr(import_module(f".{animal}.{module}", __package__), name.replace(".", "_"))
@@ -208,12 +209,12 @@ def load(animal: str) -> Paper:
 
 
 def mark_printed(ax: Axes, x: ArrayLike, y: ArrayLike, label: str = "printed in the paper") -> None:
-    """Mark values that the paper prints."""
+    """Mark values printed in the paper on axes."""
     ax.plot(np.atleast_1d(x), np.atleast_1d(y), label=label, **MARK)
 
 
 def draw(figure: PaperFigure, rows: Sequence[Printed], folder: Path) -> list[Comparison]:
-    """Draw one figure into a folder that exists: its picture, its numbers, and how they compare with the paper."""
+    """Draw one figure, and write its pictures, data and comparison with the paper into an existing folder."""
     sheet = Sheet(rows)
     with rc_context(STYLE):
         picture = figure.draw(sheet)
@@ -230,7 +231,7 @@ def draw(figure: PaperFigure, rows: Sequence[Printed], folder: Path) -> list[Com
 
 
 def write_csv(path: Path, head: Sequence[str], rows: Iterable[Iterable[Any]]) -> None:
-    """Write a table, numbers with six digits."""
+    """Write a table as CSV, floats with six significant digits."""
     with result("folder", path) as draft, draft.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(head)

@@ -1,1 +1,1 @@
-"""The figures of Ekeberg (1993), of which `papers.toml` tells."""
+"""Figures of Ekeberg (1993), listed in `papers.toml`."""

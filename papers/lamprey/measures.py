@@ -1,4 +1,4 @@
-"""Measures of swimming that the figures of Ekeberg (1993) show and nothing else needs."""
+"""Measures of swimming for the figures of Ekeberg (1993)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Array = NDArray[np.float64]
 
 
 class Swimming(analysis.Swimming):
-    """Statistics of steady swimming, and phases and amplitudes as the paper shows them."""
+    """Statistics of steady swimming, with the phases and amplitudes that the paper shows."""
 
     @property
     def mechanical_wave(self) -> float:
@@ -22,28 +22,28 @@ class Swimming(analysis.Swimming):
 
     @property
     def lateral(self) -> Array:
-        """Amplitude (n,) of the links' midpoints across the way, m, head to tail."""
+        """Amplitude (n,) of the links' midpoints perpendicular to the direction of swimming, m, head to tail."""
         way = self["centre"][-1] - self["centre"][0]
         across = np.array([-way[1], way[0]]) / np.hypot(*way)
         return np.abs(self.fundamental(self["link_centre"] @ across))
 
     @property
     def edge_cell_lead(self) -> Array:
-        """Phase (S,) of edge cells before the motoneurons of their side and segment, right minus left, deg."""
+        """Phase lead (S,) of the edge cells over the motoneurons of the same segment, of right minus left, deg."""
         mn, edge = self.cell(self.muscles), self.edge_cells
         ratio = self.fundamental(edge[:, 1] - edge[:, 0]) / self.fundamental(mn[:, 1] - mn[:, 0])
         return np.degrees(np.angle(ratio))
 
     @property
     def mean_edge_cell_lead(self) -> float:
-        """Mean direction of the leads of all segments, deg."""
+        """Circular mean of the leads of all segments, deg."""
         return float(np.degrees(np.angle(np.mean(np.exp(1j * np.radians(self.edge_cell_lead))))))
 
     @property
     def edge_cell_peak(self) -> Array:
-        """Phase (S,) by which the right edge cells' maximum follows the change of sides of the motoneurons, deg.
+        """Phase lag (S,) of the right edge cells' maximum after the motoneurons change sides, deg.
 
-        In the mean cycle; sides change where those of the right become more active than those of the left.
+        The sides change when the right motoneurons become more active than the left ones, in the mean cycle.
         """
         mn, edge = (self.mean_cycle(values) for values in (self.cell(self.muscles), self.edge_cells))
         excess = mn[:, 1] - mn[:, 0]
@@ -51,7 +51,7 @@ class Swimming(analysis.Swimming):
         return (late + 180.0) % 360.0 - 180.0
 
     def mean_cycle(self, values: Array) -> Array:
-        """Mean of ``values`` (T, ...) over the cycles, at every degree of phase, (360, ...)."""
+        """Average ``values`` (T, ...) over the cycles at every degree of phase, (360, ...)."""
         period = np.arange(360) / 360
         moments = (self.cycles[:-1, None] + period * np.diff(self.cycles)[:, None]).ravel()
         flat = values.reshape(len(values), -1)
@@ -59,18 +59,18 @@ class Swimming(analysis.Swimming):
         return np.stack(columns, 1).reshape(360, *values.shape[1:])
 
     def burst(self, side: int) -> float:
-        """How long in a cycle the motoneurons of the middle joint on the left (0) or right (1) are active, s."""
+        """Return the time per cycle for which the middle joint's left (0) or right (1) motoneurons are active, s."""
         middle = np.flatnonzero(self.joint == self.joints // 2)
         return float(np.mean(self.cell(self.muscles)[self.whole][:, side, middle] > 0.0) / self.frequency)
 
     @property
     def silent_left_lin(self) -> float:
-        """Share of the left LIN that never fire."""
+        """Share of the left lateral interneurons (LIN) that never fire."""
         return float(np.mean(self.cell("LIN")[:, 0].max(0) == 0.0))
 
 
 def _upward(excess: Array) -> float:
-    """Place (deg) where a cycle (360,) last turned positive before its maximum."""
+    """Return the phase (deg) at which a cycle (360,) last turned positive before its maximum."""
     top = int(np.argmax(excess))
     before = np.roll(excess, -top - 1)[::-1]
     return top - int(np.argmax(before < 0.0)) + 0.5

@@ -1,4 +1,4 @@
-"""Fig. 3, Table 3 and what the text of Ekeberg (1993) says of drag, time steps, and the level of the drive."""
+"""Fig. 3, Table 3, and the sections of Ekeberg (1993) on drag, time steps and the level of the drive."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .swimming import FAST, LEFT, RIGHT, SLOW, Array, body, converged, turned
 
 
 def figure_3(sheet: Sheet) -> Figure:
-    """Forces on the links while swimming, and the torque of a joint."""
+    """Draw the forces on the links while swimming, and the torque of a joint."""
     figure = Figure(figsize=(12, 5.2), layout="constrained")
     left, right = figure.subplots(1, 2, width_ratios=[1.5, 1])
     lamprey, params = Lamprey(), LampreyParams()
@@ -57,7 +57,7 @@ def figure_3(sheet: Sheet) -> Figure:
         right.plot(angle, torque(a, b, angle), color=colour, label=f"left {a:g}, right {b:g}")
     right.axhline(0, color="0.8", lw=0.8, zorder=0)
     animal = Lamprey(drive="muscle", scheme="implicit")
-    # Much damping, so that it comes to rest soon: where, does not depend on it.
+    # High damping shortens the time to rest; the position at rest does not depend on it.
     rest = swim(animal, [np.repeat(pair, 9) for pair in pairs], 10.0, {"damping": 1e-3}, signals=("joint_angle",))
     angles = np.array([run["joint_angle"][-1].mean() for run in rest])
     right.plot(angles, 0 * angles, "o", mfc="w", mec="k", ms=6, label="where the simulated body rests")
@@ -71,7 +71,7 @@ def figure_3(sheet: Sheet) -> Figure:
 
 
 def _rhythms(lamprey: Lamprey, drives: Array) -> list[Swimming | None]:
-    """Statistics under many drives (B, 3); None where there is no rhythm."""
+    """Return statistics under many drives (B, 3), None for those without a rhythm."""
     rhythms: list[Swimming | None] = []
     for run in swim(lamprey, drives):
         try:
@@ -86,7 +86,7 @@ def _columns(runs: Sequence[Swimming | None], *names: str) -> list[Array]:
 
 
 def section_4_1(sheet: Sheet) -> Figure:
-    """Rhythm, speed and wave over the level and over the head's extra."""
+    """Draw rhythm, speed and wave over the level and over the head's extra excitation."""
     levels = np.round(np.arange(0.06, 0.741, 0.02), 2)
     extras = np.round(np.arange(0.0, 1.41, 0.1), 1)
     figure = Figure(figsize=(13, 8.5), layout="constrained")
@@ -136,7 +136,7 @@ def section_4_1(sheet: Sheet) -> Figure:
 
 
 def section_3_2(sheet: Sheet) -> Figure:
-    """Swimming with other drag along the body."""
+    """Draw measures of swimming over the drag along the body."""
     factors = np.array([0.0, 0.25, 0.5, 1.0, 2.0, 4.0])
     names = {
         "speed": "speed",
@@ -169,7 +169,7 @@ def section_3_2(sheet: Sheet) -> Figure:
 
 
 def section_3_6(sheet: Sheet) -> Figure:
-    """Steps of the schemes."""
+    """Draw speed and frequency over the time steps of the schemes."""
     steps = {"published": np.array([0.25, 0.5, 1.0, 2.0, 2.5]), "implicit": np.array([0.5, 1.0, 2.5, 5.0, 10.0])}
     figure = Figure(figsize=(12, 4.6), layout="constrained")
     mechanics, nerves = figure.subplots(1, 2)
@@ -215,7 +215,7 @@ def section_3_6(sheet: Sheet) -> Figure:
 
 
 def table_3(sheet: Sheet) -> Figure:
-    """Mechanical properties of the links, from the shape that section 3.1 gives."""
+    """Draw mechanical properties of the links, computed from the shape in section 3.1."""
     params = LampreyParams()
     length, mass = np.asarray(params.length), np.asarray(params.mass)
     density, height, width = 1000.0, 0.03, 0.02

@@ -27,22 +27,26 @@ Array = NDArray[np.float64]
 LEFT, RIGHT = COLOURS[:2]
 CELLS = {"EC": "#7a7a7a", "MN": RIGHT, "LIN": COLOURS[3], "EIN": COLOURS[2], "CCIN": LEFT}
 TRACES = tuple((side, cell) for side, cells in ((1, tuple(CELLS)), (0, tuple(CELLS)[::-1])) for cell in cells)
-"""Traces of a frame of Figs. 4 to 6 A from the top: side, cell."""
+"""Traces of a frame in panels A of Figs. 4 to 6, from the top: side and cell.
+
+Cells are edge cells (EC), motoneurons (MN), lateral interneurons (LIN), excitatory interneurons (EIN), and
+contralaterally and caudally projecting interneurons (CCIN).
+"""
 
 FULL = {"EC": 25.0, "MN": 1.0, "LIN": 1.0, "EIN": 1.0, "CCIN": 1.0}
-"""Output at the full height of a trace; edge cells in 1/m."""
+"""Output at the full height of a trace; 1/m for edge cells."""
 
 SLOW, FAST = (0.15, 0.0, 0.7), (0.4, 0.0, 0.7)
 TURN = (0.4, 0.3, 0.7)
-"""Level, asymmetry, head's extra of Figs. 4 to 6."""
+"""Level, asymmetry and extra excitation of the head in Figs. 4 to 6."""
 
 SWITCH = 10.0
-"""When the asymmetry of Fig. 6 begins, s."""
+"""Time at which the asymmetry of Fig. 6 begins, s."""
 
 
 @cache
 def runs() -> dict[str, Trajectory]:
-    """20 s of the paper's three drives, and of the last one from `SWITCH` on."""
+    """Simulate 20 s with each of the paper's three drives, and a run that changes to the last drive at `SWITCH`."""
     first = np.array([SLOW, FAST, TURN, FAST])
     runs = swim(Lamprey(), first, after=(SWITCH, [SLOW, FAST, TURN, TURN]))
     return dict(zip(("slow", "fast", "turn", "switched"), runs, strict=True))
@@ -50,30 +54,30 @@ def runs() -> dict[str, Trajectory]:
 
 @cache
 def steady(name: str) -> Swimming:
-    """Statistics from 10 to 20 s."""
+    """Return the statistics of a run from 10 to 20 s."""
     return Swimming(Lamprey(), runs()[name])
 
 
 @cache
 def converged(drive: tuple[float, float, float]) -> Swimming:
-    """Steady swimming by the reference scheme, as `steady` gives it."""
+    """Return the statistics of a run with the reference scheme."""
     lamprey = Lamprey(scheme="reference")
     return Swimming(lamprey, simulate(lamprey, drive, 20.0, every=0.01))
 
 
 def frames_begin(run: Swimming) -> float:
-    """When five frames 50 ms apart begin: with the third cycle."""
+    """Return the time (s) of the first of five frames, the beginning of the third cycle."""
     return float(round(run.cycles[2], 2))
 
 
 def turned(points: Array, way: Array) -> Array:
-    """Turn points (..., 2) so that ``way`` (2,) leads to the left."""
+    """Rotate points (..., 2) so that the direction ``way`` (2,) points to the left."""
     x, y = -way / np.hypot(*way)
     return points @ np.array([[x, -y], [y, x]])
 
 
 def _ends(run: Trajectory, k: int) -> Array:
-    """Head, joints and tail (n + 1, 2) m at moment ``k``."""
+    """Return head, joints and tail (n + 1, 2) m at time index ``k``."""
     angle, half = run["link_angle"][k], 0.5 * np.asarray(LampreyParams().length)
     reach = half[:, None] * np.stack([np.cos(angle), np.sin(angle)], 1)
     middle = run["link_centre"][k]
@@ -96,7 +100,7 @@ def body(ax: Axes, points: Array) -> None:
 
 
 def _frames(part: SubFigure, sheet: Sheet, run: Trajectory, begin: float, way: Array, first: int = 0) -> None:
-    """Panels A1-5 and B1-5 of Figs. 4 to 6: activity along the cord, and the body, every 50 ms from ``first`` ms on."""
+    """Draw panels A1-5 and B1-5 of Figs. 4 to 6: activity along the cord and the body, every 50 ms from ``first`` ms."""
     axes = part.subplots(5, 2, width_ratios=[1, 1.25], squeeze=False)
     nearest = Swimming(Lamprey(), run).joint
     segments = len(nearest)
@@ -148,7 +152,7 @@ def _frames(part: SubFigure, sheet: Sheet, run: Trajectory, begin: float, way: A
 
 
 def _motoneurons(ax: Axes, sheet: Sheet, panel: str, run: Trajectory, begin: float, seconds: float) -> None:
-    """Motoneurons of the middle joint over time."""
+    """Draw the motoneurons of the middle joint over time."""
     late = (run.time >= begin) & (run.time < begin + seconds)
     mn = run["neurons"][late][:, :, 3, 45:55].mean(2)
     time = run.time[late] - begin
@@ -160,7 +164,7 @@ def _motoneurons(ax: Axes, sheet: Sheet, panel: str, run: Trajectory, begin: flo
 
 
 def _lag(ax: Axes, sheet: Sheet, panel: str, runs: Sequence[tuple[str, Swimming]]) -> None:
-    """Lag of the motoneurons along the cord."""
+    """Draw the lag of the motoneurons along the cord."""
     for (name, run), colour in zip(runs, ("k", COLOURS[1]), strict=False):
         ax.plot(run.phase, color=colour, label=f"level {name}")
         at, slope = np.arange(len(run.phase)), 1.0 / (100.0 * run.wavelength)
@@ -173,7 +177,7 @@ def _lag(ax: Axes, sheet: Sheet, panel: str, runs: Sequence[tuple[str, Swimming]
 
 
 def figure_4(sheet: Sheet) -> Figure:
-    """Swimming at a level of 0.15."""
+    """Draw swimming at a level of 0.15."""
     run, raw = steady("slow"), runs()["slow"]
     figure = Figure(figsize=(14, 9), layout="constrained")
     figure.suptitle(f"Level 0.15: {run.frequency:.2f} Hz, {run.speed:.3f} m/s (paper: 2.3 Hz, 0.4 m/s)")
@@ -209,7 +213,7 @@ def figure_4(sheet: Sheet) -> Figure:
 
 
 def figure_5(sheet: Sheet) -> Figure:
-    """Swimming at a level of 0.4, and its edge cells."""
+    """Draw swimming at a level of 0.4, and its edge cells."""
     run, slow, raw = steady("fast"), steady("slow"), runs()["fast"]
     figure = Figure(figsize=(14, 9), layout="constrained")
     figure.suptitle(f"Level 0.4: {run.frequency:.2f} Hz, {run.speed:.3f} m/s (paper: 4 Hz, 0.73 m/s)")
@@ -249,14 +253,14 @@ def figure_5(sheet: Sheet) -> Figure:
 
 
 def _peaks(run: Swimming, slow: Swimming) -> dict[str, float]:
-    """By how much the highest output on the cord has grown, of each type of neuron."""
+    """Return the ratio between two runs of the highest output on the cord, for each type of neuron."""
     peak = {cell: float(run.cell(cell).max() / slow.cell(cell).max()) for cell in ("EIN", "CCIN", "LIN", "MN")}
     others = {f"{cell}_peak": peak[cell] for cell in ("EIN", "CCIN", "LIN")}
     return {"most_peak": peak["MN"] / max(others.values()), "MN_peak": peak["MN"], **others}
 
 
 def _cycle(ax: Axes, sheet: Sheet, run: Swimming) -> None:
-    """Panel D: edge cells and motoneurons of one segment over the mean cycle."""
+    """Draw panel D: edge cells and motoneurons of one segment over the mean cycle."""
     segment, phase = 50, np.arange(360)
     mn, edge = (run.mean_cycle(values[:, :, segment]) for values in (run.cell("MN"), run.edge_cells))
     for side, colour in enumerate((LEFT, RIGHT)):
@@ -270,7 +274,7 @@ def _cycle(ax: Axes, sheet: Sheet, run: Swimming) -> None:
 
 
 def _leads(ax: Axes, sheet: Sheet, run: Swimming, slow: Swimming) -> None:
-    """Panel E: phases of the edge cells along the cord."""
+    """Draw panel E: phases of the edge cells along the cord."""
     leads, peaks = run.edge_cell_lead, run.edge_cell_peak
     ax.axhspan(81, 99, color="0.85", label="paper: about 90 deg")
     ax.plot(leads, "k", lw=1.3, label=f"EC before MN, mean {run.mean_edge_cell_lead:.0f} deg")
@@ -286,7 +290,7 @@ def _leads(ax: Axes, sheet: Sheet, run: Swimming, slow: Swimming) -> None:
 
 
 def figure_6(sheet: Sheet) -> Figure:
-    """Turning with asymmetric excitation."""
+    """Draw a turn under asymmetric excitation."""
     run, before, raw = steady("turn"), steady("fast"), runs()["switched"]
     figure = Figure(figsize=(14, 9), layout="constrained")
     figure.suptitle(f"Level 0.1 on the left, 0.7 on the right: {run.turn_rate:.0f} deg/s (paper: to the right)")
@@ -328,7 +332,7 @@ def figure_6(sheet: Sheet) -> Figure:
 
 
 def _wave(ax: Axes, sheet: Sheet, raw: Trajectory, at: int) -> AxesImage:
-    """Panel D of Fig. 6: joint angles about the beginning of the asymmetry."""
+    """Draw panel D of Fig. 6: joint angles before and after the asymmetry begins."""
     window = slice(at - 50, at + 151)
     angle = raw["joint_angle"][window]
     look: dict[str, Any] = {"cmap": "RdBu_r", "vmin": -0.9, "vmax": 0.9, "interpolation": "nearest"}
@@ -342,7 +346,7 @@ def _wave(ax: Axes, sheet: Sheet, raw: Trajectory, at: int) -> AxesImage:
 
 
 def _path(ax: Axes, sheet: Sheet, raw: Trajectory, at: int, way: Array) -> None:
-    """Panel E of Fig. 6: where the centre of mass goes."""
+    """Draw panel E of Fig. 6: the path of the centre of mass."""
     track = turned(raw["centre"][at - 40 :] - raw["centre"][at], way)
     ax.plot(*track.T, "k", lw=1.1)
     ax.plot(*track[40], "o", color=RIGHT, label="asymmetry begins")

@@ -1,1 +1,1 @@
-"""The figures of Bunderson et al. (2012), of which `papers.toml` tells."""
+"""Figures of Bunderson et al. (2012), listed in `papers.toml`."""

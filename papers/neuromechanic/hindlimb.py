@@ -1,4 +1,4 @@
-"""Illustrations 1 and 2 of the neuromechanic paper: stability of a cat's hindlimb, and the shortcut."""
+"""Illustrations 1 and 2 of the neuromechanic paper: stability of a cat's hindlimb, and fast state matrices."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ CATS = np.array(
         [-0.92348, 0.16329, -0.19762, -1.5784, 0.20125, -0.72863, -0.16501],
     ]
 )
-"""Their postures, rad."""
+"""Postures of the three cats, rad."""
 
 SLOW = 4.0
-"""Viscosity, Fmax s/lopt, with which no pattern's deviation doubles within 200 ms at a stiffness of 3, as Fig. 2a says.
+"""Viscosity (Fmax s/lopt) at which no deviation doubles within 200 ms at a stiffness of 3, as stated in Fig. 2a.
 
-Samples of 10,000 patterns ask for 3.4 to 3.6. That is fourteen times the slope of a Hill muscle's force-velocity curve,
-and only that figure is drawn with it; how many patterns are stable does not depend on it.
+Samples of 10,000 patterns require 3.4 to 3.6, fourteen times the slope of a Hill muscle's force-velocity curve. Only
+that panel uses this value. The share of stable patterns does not depend on it.
 """
 
 PINNED, FREE, *_ = COLOURS
@@ -45,7 +45,7 @@ STIFFNESS = (3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 8.0)
 """Stiffnesses of Fig. 2b, Fmax/lopt."""
 PATTERNS, SEEDS = 10_000, (1, 2, 3)
 NEWTON = PAW_FORCE / np.linalg.norm(PAW_FORCE)
-"""Force of the ground on the paw, for each N of its size."""
+"""Direction of the ground's force on the paw (unit vector)."""
 
 
 @cache
@@ -56,7 +56,7 @@ def _limb(stiffness: float, viscosity: float | None = None) -> tuple[Neuromechan
 
 @cache
 def _patterns(force: float, seed: int, count: int = PATTERNS) -> Array:
-    """Patterns that push with so many N; they do not depend on stiffness or viscosity."""
+    """Sample activation patterns for a paw force (N); they do not depend on stiffness or viscosity."""
     return sample_patterns(_limb(3.0)[0], POSTURE, count, reaction=force * NEWTON, thin=300, seed=seed)
 
 
@@ -65,7 +65,7 @@ def _share(matrices: Array) -> float:
 
 
 def _readings() -> dict[str, float]:
-    """Share of stable patterns at a stiffness of 3 and 8.5 N, for what the paper leaves open."""
+    """Return the share of stable patterns at a stiffness of 3 and 8.5 N under assumptions that the paper leaves open."""
     animal, short = _limb(3.0)
     model, count = hindlimb(3.0), 2000
 
@@ -105,12 +105,12 @@ def _readings() -> dict[str, float]:
 
 
 def _most_unstable(viscosity: float, seed: int) -> float:
-    """Shortest time (s) in which a deviation doubles, at a stiffness of 3."""
+    """Return the shortest doubling time (s) of a deviation at a stiffness of 3."""
     return float(np.log(2.0) / growth(_limb(3.0, viscosity)[1].matrix(_patterns(8.5, seed))).max())
 
 
 def figure_2(sheet: Sheet) -> Figure:
-    """Illustration 1: growth of deviations, and the share of stable patterns."""
+    """Draw illustration 1: growth of deviations, and the share of stable patterns."""
     figure = Figure(figsize=(15, 9), layout="constrained")
     top, bottom = figure.subfigures(2, 1, squeeze=False).ravel()
     panels = [*top.subplots(1, 3), *bottom.subplots(1, 2, width_ratios=[1, 1.6])]
@@ -139,7 +139,7 @@ def figure_2(sheet: Sheet) -> Figure:
 
 
 def _growth_rates(ax: Axes, sheet: Sheet) -> Array:
-    """Panel a: how fast the fastest deviation of each pattern grows, 1/s."""
+    """Draw panel a, and return the growth rate of each pattern's fastest deviation, 1/s."""
     pooled = np.concatenate([_patterns(8.5, seed) for seed in SEEDS])
     rates = growth(_limb(3.0, SLOW)[1].matrix(pooled))
     ax.hist(rates, 60, weights=np.full(len(rates), 100.0 / len(rates)), color=FREE)
@@ -153,7 +153,7 @@ def _growth_rates(ax: Axes, sheet: Sheet) -> Array:
 
 
 def _over_stiffness(ax: Axes, sheet: Sheet) -> Array:
-    """Panel b: share of stable patterns over the stiffness; that at 8.5 N."""
+    """Draw panel b, the share of stable patterns over the stiffness, and return the shares at 8.5 N."""
     shares = {}
     for force, seeds in ((5.0, SEEDS[:1]), (8.5, SEEDS), (12.0, SEEDS[:1])):
         patterns = np.concatenate([_patterns(force, seed) for seed in seeds])
@@ -169,7 +169,12 @@ def _over_stiffness(ax: Axes, sheet: Sheet) -> Array:
 
 
 def _over_viscosity(ax: Axes, sheet: Sheet) -> tuple[Array, list[float]]:
-    """Panel c: the shortest doubling time (s) of each sample and viscosity, and the viscosities that 200 ms ask for."""
+    """Draw panel c, the shortest doubling time over viscosity.
+
+    Returns:
+        times: Shortest doubling time (s) by sample and viscosity.
+        needs: Viscosity of each sample at which this is 200 ms.
+    """
     viscosities = np.array([0.1, 0.3, 1.0, 2.0, 3.0, 4.0, 5.0])
     every = sheet.progress([(v, s) for s in SEEDS for v in viscosities], "doubling times")
     times = np.reshape([_most_unstable(*pair) for pair in every], (len(SEEDS), -1))
@@ -185,7 +190,7 @@ def _over_viscosity(ax: Axes, sheet: Sheet) -> tuple[Array, list[float]]:
 
 
 def _over_force(ax: Axes, sheet: Sheet) -> float:
-    """Panel d: share of stable patterns over the force of the paw; the force (N) at which 35% are stable."""
+    """Draw panel d, the share of stable patterns over the paw's force, and return the force (N) at 35%."""
     sizes = np.array([2.0, 3.0, 4.0, 5.0, 5.5, 6.0, 6.5, 7.0, 8.5, 10.0, 12.0])
     steps = sheet.progress(sizes, "sizes of the force")
     shares = np.array([_share(_limb(3.0)[1].matrix(_patterns(float(size), 1, 3000))) for size in steps])
@@ -199,7 +204,7 @@ def _over_force(ax: Axes, sheet: Sheet) -> float:
 
 
 def _over_readings(ax: Axes, sheet: Sheet) -> dict[str, float]:
-    """Panel e: share of stable patterns for what else the paper leaves open."""
+    """Draw panel e, and return the share of stable patterns under the assumptions of `_readings`."""
     readings = _readings()
     values = 100 * np.array([*readings.values()])
     sheet.table("E", reading=[*readings], share=values / 100)
@@ -214,7 +219,7 @@ def _over_readings(ax: Axes, sheet: Sheet) -> dict[str, float]:
 
 
 def _seconds(call: Callable[[], Any], count: int) -> float:
-    """Least time of a call, s: what else the machine does adds to the others."""
+    """Return the shortest time of ``count`` calls, s; other load on the machine only adds to it."""
     times = []
     for _ in range(count):
         begin = time.perf_counter()
@@ -224,7 +229,7 @@ def _seconds(call: Callable[[], Any], count: int) -> float:
 
 
 def illustration_2(sheet: Sheet) -> Figure:
-    """Error and speed of the shortcut over 200 patterns."""
+    """Draw the error over 200 patterns and the speed of the state matrix as a linear function of activations."""
     animal, short = _limb(4.0)
     patterns = _patterns(8.5, 1)[::50]
     n = 2 * len(animal.model.bodies)

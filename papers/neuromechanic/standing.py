@@ -1,4 +1,4 @@
-"""Illustration 3 of the neuromechanic paper: a standing figure on a platform that jerks."""
+"""Illustration 3 of the neuromechanic paper: a standing figure on a platform that jerks sideways."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from ..paper import Sheet
 from .hindlimb import FREE, LIMIT, MS, PINNED, Array
 
 _PULSE = (0.16, 0.0507, -7.75)
-"""Pulse of the ground, as in the asset: onset (s), duration (s), peak (m/s^2)."""
+"""Acceleration pulse of the ground, as in the asset: onset (s), duration (s), peak (m/s^2)."""
 
 
 @cache
 def _stands(what: str) -> Trajectory:
-    """Course of 3 s after the pulse of the ground, with free or pinned feet, at a quarter of the usual time step."""
+    """Simulate 3 s with the pulse of the ground, with free or pinned feet, at a quarter of the usual time step."""
     animal = Neuromechanic(standing(feet=what), 2.5e-4)
     return simulate(animal, reflex_input(1.1), 3.0, every=1e-3, hold=1e-3)
 
 
 def events(run: Trajectory) -> tuple[float, float, float]:
-    """When (s) the left and the right foot slip, and the left one leaves the ground; NaN for never."""
+    """Return the times (s) at which the left and right foot slip and the left foot lifts off; NaN if it never does."""
     mode = run["contact_mode"][1:]
     happened = mode[:, 0] >= SLIP, mode[:, 1] >= SLIP, mode[:, 0] == OPEN
     first, second, third = (float(run.time[1:][when][0]) if when.any() else np.nan for when in happened)
@@ -48,7 +48,7 @@ def events(run: Trajectory) -> tuple[float, float, float]:
 
 
 def _person(ax: Axes, q: Array, label: str) -> None:
-    """Draw a figure with joints (5,) on axes in m."""
+    """Draw a standing figure with coordinates (5,) on axes in m."""
     hips = q[:2] + 0.5 * HIPS * np.outer([-1.0, 1.0], [np.cos(q[2]), np.sin(q[2])])
     for hip, foot, colour in zip(hips, feet(q[None])[0], (FREE, "0.35"), strict=True):
         ax.plot(*np.transpose([hip, foot]), color=colour, lw=3, solid_capstyle="round")
@@ -63,7 +63,7 @@ def _person(ax: Axes, q: Array, label: str) -> None:
 
 
 def figure_3(sheet: Sheet) -> Figure:
-    """Illustration 3: free and pinned figure after a jerk of the ground."""
+    """Draw illustration 3: the free and the pinned figure after a jerk of the ground."""
     free, pinned = _stands("free"), _stands("pinned")
     mode, (*slips, lift) = free["contact_mode"][1:], events(free)
     before = slice(1, int(np.flatnonzero(mode.max(1) >= SLIP)[0]))
@@ -94,7 +94,7 @@ def _courses(
     ground: list[Array],
     frames: list[float],
 ) -> None:
-    """Torque of the left hip and forces of the ground on the left foot over time, each free and pinned."""
+    """Draw the left hip's torque and the ground's forces on the left foot over time, free and pinned."""
     lines = {
         "torque": ("left hip torque (N m)", [run[:, 0] for run in torque]),
         "across": ("left GRF, sideways (N)", [run[:, 0, 0] for run in ground]),
@@ -120,7 +120,7 @@ def _courses(
 
 
 def _unloading_pulse() -> float:
-    """Duration (s) of the ground's pulse from which on the pinned figure would lift a foot."""
+    """Return the shortest pulse of the ground (s) that makes the pinned figure lift a foot."""
     animal, durations = Neuromechanic(standing(feet="pinned")), np.linspace(_PULSE[1], 0.065, 30)
     pulse = np.column_stack([np.full(30, _PULSE[0]), durations, np.full(30, _PULSE[2])])
     run = ensemble(animal, reflex_input(1.1), 30, 1.5, start={"pulse": pulse}, signals=["reaction"])
@@ -129,7 +129,7 @@ def _unloading_pulse() -> float:
 
 
 def _frames(slip: float, lift: float) -> tuple[tuple[float, str], ...]:
-    """Times (s) and what happens then."""
+    """Return the times (s) and titles of the drawn frames."""
     return (
         (0.0, "stands"),
         (slip, "left foot slips"),
@@ -140,9 +140,9 @@ def _frames(slip: float, lift: float) -> tuple[tuple[float, str], ...]:
 
 
 def growth_over_delay(stance: float, delays: ArrayLike) -> Array:
-    """Real part (1/s) of the rightmost root of the pinned figure with the paper's gains, for each delay (s).
+    """Return the real part (1/s) of the rightmost characteristic root of the pinned figure, for each delay (s).
 
-    It stands at those delays where this is negative. Delays are 3 ms to 0.4 s.
+    The gains are the paper's. The figure is stable if the value is negative. Delays must be 3 ms to 0.4 s.
     """
     delays, longest = np.asarray(delays, float), 0.4
     animal = Neuromechanic(standing(stance, "pinned", delay=longest))
@@ -152,12 +152,12 @@ def growth_over_delay(stance: float, delays: ArrayLike) -> Array:
 
 
 def critical_delay(stance: float) -> float:
-    """Delay (s), up to 0.4 s, at which the pinned figure with the paper's gains begins to fall."""
+    """Return the delay (s), up to 0.4 s, at which the pinned figure with the paper's gains becomes unstable."""
     return float(brentq(lambda delay: float(growth_over_delay(stance, delay)), 0.02, 0.4, xtol=1e-5))
 
 
 def illustration_3(sheet: Sheet) -> Figure:
-    """Stability of the pinned figure over stance and delay."""
+    """Draw the stability of the pinned figure over stance and delay."""
     stances, delays = np.linspace(0.95, 1.7, 31), np.linspace(0.02, 0.4, 39)
     each = sheet.progress(stances, "stances")
     rates = np.array([growth_over_delay(float(stance), delays) for stance in each])

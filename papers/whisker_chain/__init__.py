@@ -1,1 +1,1 @@
-"""The figures of Quist et al. (2014), of which `papers.toml` tells."""
+"""Figures of Quist et al. (2014), listed in `papers.toml`."""

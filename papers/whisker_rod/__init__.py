@@ -1,1 +1,1 @@
-"""The figures of Oladazimi, Putelat et al. (2021), of which `papers.toml` tells."""
+"""Figures of Oladazimi, Putelat et al. (2021), listed in `papers.toml`."""

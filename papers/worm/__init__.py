@@ -1,5 +1,5 @@
-"""The figures of Chung, Chang & Kim (2024), of which `papers.toml` tells.
+"""Figures of Chung, Chang & Kim (2024), listed in `papers.toml`.
 
-Where the paper prints digits they are those of its own scheme (``published``), and so are ours beside them; what the
-converged model gives stands in the note.
+Printed numbers are compared with values of the paper's own scheme (``published``). Notes give those of the converged
+model.
 """
