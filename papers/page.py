@@ -95,9 +95,7 @@ class Tally:
     @property
     def not_counted(self) -> str:
         """Second line of a page, with the comparisons that do not count."""
-        return (
-            f"Not counted: {self.directions_agree} of {self.directions} trends agree. Fitted numbers: {self.fits}."
-        )
+        return f"Not counted: {self.directions_agree} of {self.directions} trends agree. Fitted numbers: {self.fits}."
 
 
 MARKS = {"printed": "", "direction": "trend, ", "reading": "ambiguous, ", "fit": "fit, ", "slip": "misprint, "}

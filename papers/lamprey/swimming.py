@@ -100,7 +100,7 @@ def body(ax: Axes, points: Array) -> None:
 
 
 def _frames(part: SubFigure, sheet: Sheet, run: Trajectory, begin: float, way: Array, first: int = 0) -> None:
-    """Draw panels A1-5 and B1-5 of Figs. 4 to 6: activity along the cord and the body, every 50 ms from ``first`` ms."""
+    """Draw panels A1-5 and B1-5 of Figs. 4 to 6: activity along the cord, and the body, every 50 ms."""
     axes = part.subplots(5, 2, width_ratios=[1, 1.25], squeeze=False)
     nearest = Swimming(Lamprey(), run).joint
     segments = len(nearest)

@@ -65,7 +65,7 @@ def _share(matrices: Array) -> float:
 
 
 def _readings() -> dict[str, float]:
-    """Return the share of stable patterns at a stiffness of 3 and 8.5 N under assumptions that the paper leaves open."""
+    """Return the share of stable patterns at a stiffness of 3 and 8.5 N for different readings of the paper."""
     animal, short = _limb(3.0)
     model, count = hindlimb(3.0), 2000
 

@@ -1,4 +1,4 @@
-"""Table 1 and Figs. 6 and 7 of the whisker_chain paper: the whisker in air."""
+"""Table 1 and Figs. 6 and 7 of the whisker chain's paper: the whisker in air."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Array = NDArray[Any]
 Pair = tuple[float, float]
 
 MICRO, NANO = 1e6, 1e9
-"""SI to the units of the paper's axes; "mN/mm" there means mN mm, which is uN m."""
+"""Factors from SI to the units of the paper's axes, where "mN/mm" means mN mm, which is uN m."""
 
 FX, FY = "k", "0.55"
 DT = 1e-4
@@ -30,7 +30,7 @@ PAPER_LINE: dict[str, Any] = {"color": "0.5", "linestyle": "--", "lw": 1.0}
 
 
 def _last_digit(values: Array) -> Array:
-    """A unit of the last of three digits."""
+    """Return the unit of the last of three significant digits."""
     return 10.0 ** (np.floor(np.log10(values)) - 2)
 
 
@@ -40,11 +40,11 @@ ENDS: Mapping[str, Any] = {
     "modulus": (4.4995e9, 3.0820e9),
     "damping_ratio": (0.98829, 0.03322),
 }
-"""Ends within the rounding of their print (49 mm, 91.4 and 1.75 um, 1.14, 4.50 and 3.08 GPa, 0.988 and 0.033)."""
+"""Base and tip values that round to the printed 49 mm, 91.4 and 1.75 um, 1.14, 4.50 and 3.08 GPa, 0.988 and 0.033."""
 
 
 def columns_1(built: WhiskerParams, density: float, modulus: Pair, damping_ratio: Pair) -> dict[str, Array]:
-    """Columns of Table 1 (13,) in SI by the formulas behind them, of a whisker built from the ends of its columns."""
+    """Return the columns of Table 1, (13,) each in SI, computed by their formulas from values at base and tip."""
     n = built.n_links
     radius = np.linspace(built.base_radius, built.tip_radius, n + 1)
     return {
@@ -60,7 +60,7 @@ def columns_1(built: WhiskerParams, density: float, modulus: Pair, damping_ratio
 
 
 def table_1(sheet: Sheet) -> Figure:
-    """Parameters of the links by the formulas behind them, off their print in units of its last digit."""
+    """Draw the links' parameters by their formulas, minus the printed ones, in units of the last printed digit."""
     printed, link = table(), np.arange(1, 14)
     digits = {name: _last_digit(printed[name]) for name, _ in COLUMNS_1}
     digits["link_mass"][-1] = 1e-11  # printed as 0.42
@@ -98,7 +98,7 @@ COLUMNS_1 = (
     ("damping_ratio", "damping ratio $\\zeta$"),
     ("joint_damping", "damping b"),
 )
-"""Columns of Table 1, and what they are."""
+"""Columns of Table 1: name and title."""
 
 READINGS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("link 1 held, masses in the links (the simulations)", "held", {}),
@@ -106,16 +106,16 @@ READINGS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("masses at the links' ends", "ends", {"masses_at_ends": True}),
     ("both, which is Eq. 29 as printed", "equation_29", {"elastic_base": True, "masses_at_ends": True}),
 )
-"""How the paper's linearisation can be read: name, short name, arguments of `matrices`."""
+"""Readings of the paper's linearisation: name, short name, arguments of `matrices`."""
 
 
 def _peaks(frequency: NDArray[Any], values: NDArray[Any]) -> Array:
-    """Frequencies of the maxima."""
+    """Return the frequencies of the maxima."""
     return frequency[1:-1][(values[1:-1] > values[:-2]) & (values[1:-1] > values[2:])]
 
 
 def figure_6(sheet: Sheet) -> Figure:
-    """Motion of base and tip, and their ratio, over frequency."""
+    """Draw the motion of base and tip, and their ratio, over frequency."""
     frequency = np.round(np.arange(1.0, 150.05, 0.1), 1)
     simulated = np.arange(5.0, 150.1, 5.0)
     ratio = shake(simulated)
@@ -151,7 +151,7 @@ def figure_6(sheet: Sheet) -> Figure:
 
 
 def _peaks_of(sheet: Sheet, name: str, frequency: Array, response: Array) -> None:
-    """Hand over the first peaks of a reading of Fig. 6."""
+    """Add the first peaks of a reading of Fig. 6 to the sheet."""
     first, second = _peaks(frequency, response)[:2]
     sheet.found(name, first=first, second=second, tip=_peaks(frequency, response / frequency**2)[0])
     if name == "held_":
@@ -159,18 +159,18 @@ def _peaks_of(sheet: Sheet, name: str, frequency: Array, response: Array) -> Non
 
 
 def _as_printed(frequency: Array) -> Array:
-    """Magnification by Eqs. 29 and 32 as printed: C sums the angles between links, each times the length of one."""
+    """Compute the magnification by Eqs. 29 and 32 as printed: C sums the angles between links times the link length."""
     inertia, damping, stiffness, moment = matrices(elastic_base=True, masses_at_ends=True)
     omega = 2 * np.pi * frequency[:, None, None]
     heading = np.linalg.solve(stiffness + 1j * omega * damping - omega**2 * inertia, omega**2 * moment[:, None])
-    # The angles between links add up to the heading of the last.
+    # The sum of the angles between links is the heading of the last link.
     return np.abs(1.0 + table()["length"] / len(moment) * heading[:, -1, 0])
 
 
 def figure_7(sheet: Sheet) -> Figure:
-    """A whisk in air: wrench over time, and its spectrum."""
+    """Draw the wrench of a whisk in air over time, and its spectrum."""
     run = whisk(np.deg2rad([10.0]), [np.inf], 1.0, DT)
-    # Forces hold for the start of the last step.
+    # Recorded forces refer to the start of the last step.
     time, angle, wrench = run["time"][:-1, 0], run["base_angle"][:-1, 0], MICRO * run["base_wrench"][1:, 0]
     frequency = np.fft.rfftfreq(len(time), DT)[:121]
     power = np.abs(np.fft.rfft(wrench - wrench.mean(0), axis=0))[:121] ** 2 * 2 * DT / len(time)
@@ -213,7 +213,7 @@ def figure_7(sheet: Sheet) -> Figure:
 
 
 def _found_7(sheet: Sheet, time: Array, angle: Array, wrench: Array, frequency: Array, power: Array) -> None:
-    """Ranges, spectrum and phase of the steady whisk."""
+    """Add the ranges, spectrum and phase of the steady whisk to the sheet."""
     steady = time >= 0.5
     least, most = wrench[steady].min(0), wrench[steady].max(0)
     ringing, near = (frequency > 30) & (frequency < 80), {}
@@ -239,7 +239,7 @@ def _found_7(sheet: Sheet, time: Array, angle: Array, wrench: Array, frequency: 
 
 
 def _rigid_moment(angle: Array, dt: float) -> Array:
-    """M (N m) of a rigid whisker, at all but the first and last of the angles."""
-    # All links turn alike: the sum over the matrix is the inertia about joint 1.
+    """Return the moment M (N m) of a rigid whisker, at all angles but the first and last."""
+    # All links turn equally: the sum over the matrix is the inertia about joint 1.
     inertia = matrices(elastic_base=True)[0].sum()
     return -inertia * np.diff(angle, 2) / dt**2

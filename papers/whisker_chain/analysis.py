@@ -1,4 +1,4 @@
-"""What the paper measures in its Figs. 5 and 7 to 12, each of many whiskers side by side."""
+"""Simulations and measures of the paper's Figs. 5 to 12, most of them for many whiskers at the same time."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ INSTANT = 2e-9
 """Time step (s) of the paper's Fig. 8."""
 
 STRIDE = np.deg2rad(0.1)
-"""Step of the base angle between equilibria that are looked up."""
+"""Step of the base angle in tables of equilibria, rad."""
 
 
 def _peg(place: Array, length: ArrayLike) -> dict[str, Array]:
-    """Start value of one peg for each row at a share (B,) of the length, on the x axis; far away where it is inf."""
+    """Return start values with one peg per row on the x axis, at a share (B,) of the length (inf: far away)."""
     peg = np.zeros((len(place), 1, 2))
     peg[:, 0, 0] = np.where(np.isfinite(place), place * np.asarray(length), FAR)
     return {"peg": peg}
@@ -44,11 +44,21 @@ def whisk(
     signals: Sequence[str] = ("base_angle", "base_wrench"),
     length: ArrayLike | None = None,
 ) -> dict[str, Array]:
-    """Whisk at 8 Hz through 20 degrees, in air or against a peg (Figs. 7, 11 and 12), from rest at the rearmost angle.
+    """Simulate whisks at 8 Hz through 20 degrees, in air or against a peg (Figs. 7, 11 and 12).
 
-    The whisk goes ``push`` (B,) rad beyond the base angle at which the straight whisker meets the peg, which lies at
-    ``place`` (B,) of its length, inf for none; it is told from ``since`` s on. ``every``, ``signals`` and what is
-    returned are those of `ensemble`.
+    The start is rest at the rearmost angle.
+
+    Args:
+        push ((B,) float, rad): Largest base angle; at 0 the straight whisker meets the peg.
+        place ((B,) float): Position of the peg as a share of the whisker's length; inf for no peg.
+        duration (s): Simulated time.
+        dt (s): Time step.
+        every, signals: As in `ensemble`.
+        since (s): Time from which on signals are returned.
+        length (m): Length of the whisker.
+
+    Returns:
+        dict: Signals by name, as in `ensemble`.
     """
     ahead, place = np.broadcast_arrays(np.asarray(push, float), np.asarray(place, float))
     t = table()
@@ -62,9 +72,12 @@ def whisk(
 
 
 def shake(frequency: ArrayLike, acceleration: float = 1.0, dt: float = 1e-4) -> Array:
-    """Magnification (B,) of the base's motion across the whisker at its tip, simulated (Fig. 6).
+    """Simulate the ratio (B,) of the tip's motion to the base's, both perpendicular to the whisker (Fig. 6).
 
-    The frequencies (B,) are multiples of 5 Hz; the amplitude of the acceleration (m/s^2) is the same at all of them.
+    Args:
+        frequency ((B,) float, Hz): Multiples of 5 Hz.
+        acceleration (m/s^2): Amplitude of the base's acceleration.
+        dt (s): Time step.
     """
     omega = 2 * np.pi * np.asarray(frequency, float)
     reach = acceleration / omega**2
@@ -78,17 +91,17 @@ def shake(frequency: ArrayLike, acceleration: float = 1.0, dt: float = 1e-4) -> 
 
 @dataclass(frozen=True)
 class Taps:
-    """Half-sine pushes against a peg, of B vibrissae (Figs. 9 and 10)."""
+    """Half-sine pushes of B whiskers against a peg (Figs. 9 and 10)."""
 
-    time: Array  # (N, B) s from the first touch, or from where a whisker without peg passes that angle
+    time: Array  # (N, B) s from the first touch; without a peg, from base angle 0
     base_angle: Array  # (N, B) rad
     moment: Array  # (N, B) N m
     contact_rate: Array  # (B,) rad/s of the base at time 0
-    peak_moment: Array  # (B,) N m; of a whisker without peg the largest modulus while the base moves
+    peak_moment: Array  # (B,) N m; without a peg, the largest modulus while the base moves
 
 
 def tap(frequency: ArrayLike, place: ArrayLike, dt: float = 2e-5) -> Taps:
-    """Turn the base from -14 to 6 degrees by half a sine of ``frequency`` (B,) Hz, and hold it for `HOLD`."""
+    """Turn the base from -14 to 6 degrees by half a sine of ``frequency`` (B,) Hz, then hold it for `HOLD` s."""
     frequency, place = np.broadcast_arrays(np.asarray(frequency, float), np.asarray(place, float))
     rise, middle, half = 0.5 / frequency, np.deg2rad(-4.0), np.deg2rad(10.0)
     whisker = Whisker(dt=dt)
@@ -97,7 +110,7 @@ def tap(frequency: ArrayLike, place: ArrayLike, dt: float = 2e-5) -> Taps:
     signals = ("base_angle", "base_rate", "base_wrench", "contact_force")
     duration = np.ceil((rise.max() + HOLD) / dt) * dt
     run = ensemble(whisker, drive, len(place), duration, start=start, signals=signals)
-    # What is recorded of forces holds for the start of the last step.
+    # Recorded forces refer to the start of the last step.
     time, moment = run["time"][:-1], run["base_wrench"][1:, :, 0]
     angle, rate = run["base_angle"][:-1], run["base_rate"][:-1]
     pegged = np.isfinite(place)
@@ -113,18 +126,18 @@ def tap(frequency: ArrayLike, place: ArrayLike, dt: float = 2e-5) -> Taps:
 
 @dataclass(frozen=True)
 class SlowDeflection:
-    """A rotation so slow that it should be quasi-static (Fig. 5)."""
+    """Slow rotation against a peg, compared with equilibria (Fig. 5)."""
 
     base_angle: Array  # (N,) rad
     base_wrench: Array  # (N, 3) N m and N: M, Fx, Fy of the dynamic model
-    quasi_static: Array  # (N, 3), of the equilibria
-    error: Array  # (N, 3) median of the difference so far, over the largest modulus so far
+    quasi_static: Array  # (N, 3) the same of the equilibria
+    error: Array  # (N, 3) running median of the difference over the running maximum of the modulus
 
 
 def slow_deflection(
     place: float, rotation: float, speed: float = np.deg2rad(0.5), records: int = 300
 ) -> SlowDeflection:
-    """Turn the base by ``rotation`` (rad) at ``speed`` (rad/s) against a peg, and compare with the equilibria."""
+    """Turn the base by ``rotation`` (rad) at ``speed`` (rad/s) against a peg, and compare it with the equilibria."""
     whisker = Whisker()
     hold = round(rotation / speed / records / whisker.dt) * whisker.dt
     start = _peg(np.array([place]), whisker.params.length) | {"base_rate": speed}
@@ -140,15 +153,15 @@ def slow_deflection(
 
 @dataclass(frozen=True)
 class Bounce:
-    """What follows a collision of a whisker whose base has been stopped (Fig. 8)."""
+    """Energy and motion of a whisker after a collision (Fig. 8)."""
 
     time: Array  # (N,) s from the collision
     energy: Array  # (N,) J
-    gap: Array  # (N,) m of the link that collides
-    before: float  # J before the collision
-    collision_energy: float  # J that stopping the approach takes, E_C
-    approach: float  # m/s with which the gap closes
-    height: float  # m of the first bounce
+    gap: Array  # (N,) m, distance of the colliding link
+    before: float  # J, energy before the collision
+    collision_energy: float  # J, energy E_C lost when the approach is stopped
+    approach: float  # m/s, speed at which the gap closes
+    height: float  # m, height of the first bounce
 
 
 def bounce(
@@ -160,10 +173,19 @@ def bounce(
     stopped: bool = True,
     damping: float = 1.0,
 ) -> Bounce:
-    """Let the whisker, which turns at ``rate`` (rad/s), meet a peg, its base stopped at that instant, or turning on.
+    """Simulate the collision of a turning whisker with a peg.
 
-    The links keep their momenta when the base stops. A straight whisker that turns evenly remains straight, so that
-    it meets the peg on the x axis at base angle 0. ``restitution`` is the paper's C.O.R., ``damping`` a factor on b.
+    A straight whisker that turns at a constant rate remains straight, so it meets the peg on the x axis at base angle
+    0. If the base is stopped there, the links keep their momenta.
+
+    Args:
+        place: Position of the peg as a share of the whisker's length.
+        restitution: Coefficient of restitution (the paper's C.O.R.).
+        duration (s): Simulated time after the collision.
+        rate (rad/s): Rate of the base before the collision.
+        dt (s): Time step.
+        stopped: Whether the base stops at the collision, or turns on.
+        damping: Factor on the damping b of the joints.
     """
     params = WhiskerParams(restitution=restitution)
     params = replace(params, joint_damping=tuple(damping * b for b in params.joint_damping))
@@ -182,38 +204,38 @@ def bounce(
     start |= {"link_rate": whisker.speeds(rows)}
     run = ensemble(whisker, np.zeros(3), 1, duration, start=start, signals=("energy", "gap"))
     gap = run["gap"][1:, 0, 0]
-    down = np.flatnonzero((gap[1:-1] < gap[:-2]) & (gap[1:-1] <= gap[2:]))  # it is back at the peg
+    down = np.flatnonzero((gap[1:-1] < gap[:-2]) & (gap[1:-1] <= gap[2:]))  # back at the peg
     height = gap[: down[0] + 1].max() if down.size else gap.max()
     return Bounce(run["time"][1:, 0], run["energy"][1:, 0], gap, before, lost[0], -speed[0], height)
 
 
 @dataclass(frozen=True)
 class EnergyCycle:
-    """Energy of B whisking vibrissae, and of the equilibria that they pass (Fig. 12), over one cycle."""
+    """Energy of B whisks over one cycle, and of the equilibria at the same base angles (Fig. 12)."""
 
     time: Array  # (N,) s from the rearmost angle
     base_angle: Array  # (N, B) rad
     moment: Array  # (N, B) N m
-    quasi_static_moment: Array  # NaN for a push that no equilibrium at the peg holds
+    quasi_static_moment: Array  # (N, B) N m; NaN if the equilibrium slips off the peg during the push
     energy: Array  # (N, B) J
     quasi_static_energy: Array
     contact: NDArray[np.bool_]  # (N, B) whether the whisker touches the peg
 
     def difference(self, contact: bool = False) -> Array:
-        """Share of the dynamic energy that the equilibria lack (B,), summed over the cycle or while in contact."""
+        """Return the share (B,) of the energy that equilibria lack, summed over the cycle or the time in contact."""
         here = self.contact if contact else np.ones_like(self.contact)
         return 1.0 - np.sum(here * self.quasi_static_energy, 0) / np.sum(here * self.energy, 0)
 
 
 def energy_cycle(push: ArrayLike, place: ArrayLike, cycles: int = 6, dt: float = 1e-4) -> EnergyCycle:
-    """Whisk against a peg, ``push`` and ``place`` as of `whisk`, and compare the last cycle with equilibria."""
+    """Whisk against a peg, and compare the last cycle with equilibria; ``push`` and ``place`` are those of `whisk`."""
     push, place = np.broadcast_arrays(np.asarray(push, float), np.asarray(place, float))
     whisker, period = Whisker(dt=dt), 1.0 / table()["whisk_frequency"]
     signals = ("base_angle", "base_wrench", "link_angle", "link_rate", "contact_force")
     run = whisk(push, place, cycles * period, dt, 5 * dt, (cycles - 1) * period + 5 * dt, signals)
     angle, rate = run["base_angle"], run["link_rate"]
     rows = whisker.rows(angle.size)
-    # By the mean rates of the last step and the shape in its middle, see `Whisker.energy`.
+    # The energy uses the mean rates of the last step and the shape in its middle, see `Whisker.energy`.
     rows["link_angle"] = (run["link_angle"] - 0.5 * dt * rate).reshape(angle.size, -1)
     energy = whisker.energy(rows, rate.reshape(angle.size, -1)).reshape(angle.shape)
     still_moment, still_energy = np.zeros((2, *angle.shape))
@@ -223,7 +245,7 @@ def energy_cycle(push: ArrayLike, place: ArrayLike, cycles: int = 6, dt: float =
         still = quasi_static(angles, [where * whisker.params.length, 0.0])
         still_moment[:, here] = np.interp(angle[:, here], angles, still.base_wrench[:, 0])
         still_energy[:, here] = np.interp(angle[:, here], angles, still.energy)
-        # Where it slips off there is no one equilibrium for an angle.
+        # If the whisker slips off, its equilibrium is not unique.
         off = here & (np.interp(push, angles, still.contact_force) == 0.0)
         still_moment[:, off] = still_energy[:, off] = np.nan
     time, moment = run["time"][:, 0] - (cycles - 1) * period, run["base_wrench"][..., 0]
@@ -237,14 +259,14 @@ def tip_response(
     elastic_base: bool = False,
     masses_at_ends: bool = False,
 ) -> NDArray[np.complex128]:
-    """Motion of the tip per motion of the base, both across link 1, Quist et al. (2014), Fig. 6.
+    """Compute the frequency response of the tip to the base, both perpendicular to link 1; Quist et al. (2014), Fig. 6.
 
     Args:
-        frequency ((F,) array, Hz)
-        params, elastic_base, masses_at_ends: As of `linear.matrices`.
+        frequency ((F,) array): Frequencies in Hz.
+        params, elastic_base, masses_at_ends: As in `linear.matrices`.
 
     Returns:
-        response (F,) complex: Its modulus is the magnification ratio.
+        response (F,) complex: Ratio of the motions; its modulus is the magnification.
     """
     p = WhiskerParams() if params is None else params
     inertia, damping, stiffness, moment = matrices(p, elastic_base, masses_at_ends)
@@ -257,7 +279,7 @@ def tip_response(
 def modes(
     params: WhiskerParams | None = None, elastic_base: bool = False, masses_at_ends: bool = False
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Damped frequencies (Hz) and damping ratios of the oscillating modes, lowest first, by `linear.matrices`."""
+    """Return the damped frequencies (Hz, ascending) and damping ratios of the oscillating modes."""
     inertia, damping, stiffness, _ = matrices(params, elastic_base, masses_at_ends)
     n = len(inertia)
     rates = np.linalg.solve(inertia, np.hstack([-stiffness, -damping]))
@@ -268,16 +290,17 @@ def modes(
 
 
 def impact(whisker: Whisker, rows: NDArray[Any]) -> tuple[Array, Array]:
-    """Find the collision of whiskers with their first peg, at the place nearest to it.
+    """Compute the speed and energy of a collision of whiskers with their first peg, at the nearest point.
 
-    Quist et al. (2014), Eqs. 19-21: the energy needed to stop the approach, v_n^2/(2 G M^-1 G^T).
+    The energy is that needed to stop the approach, v_n^2/(2 G M^-1 G^T); Quist et al. (2014), Eqs. 19-21.
 
     Args:
-        rows ((B,) records)
+        whisker: Model of the whiskers.
+        rows ((B,) records): States of the whiskers.
 
     Returns:
-        speed (B,) float, m/s: Of the gap; negative when it closes.
-        energy (B,) float, J
+        speed (B,) float, m/s: Rate of change of the gap; negative if it closes.
+        energy (B,) float, J: Energy lost if the approach is stopped.
     """
     along, across, _, link = (value[:, 0] for value in whisker.at_pegs(rows))
     i = np.arange(whisker.params.n_links)

@@ -1,4 +1,4 @@
-"""Figs. 5 and 8 to 12 of the whisker_chain paper: the whisker against a peg."""
+"""Figs. 5 and 8 to 12 of the whisker chain's paper: the whisker against a peg."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ PUSHES = (3.0, 6.0, 9.0)
 SHADES = ("k", "0.4", "0.7")
 
 SLOPE = 5e-4
-"""Time (s) over which slopes of the moment are taken."""
+"""Interval (s) over which slopes of the moment are computed."""
 
 
 def figure_5(sheet: Sheet) -> Figure:
-    """A slow push against a peg, near and far, and how far it is from equilibrium."""
+    """Draw slow pushes against a near and a far peg, and their difference from equilibrium."""
     figure = Figure(figsize=(12, 10), layout="constrained")
     figure.suptitle("Turned at 0.5 deg/s against a peg; thick: dynamic, thin white: quasi-static")
     axes = figure.subplots(3, 2, sharex="col")
@@ -57,7 +57,7 @@ def figure_5(sheet: Sheet) -> Figure:
 
 
 def figure_8(sheet: Sheet) -> Figure:
-    """Energy and distance after an elastic and an inelastic collision."""
+    """Draw energy and distance after an elastic and an inelastic collision."""
     figure = Figure(figsize=(12, 8.5), layout="constrained")
     figure.suptitle("Met by a whisker that turned at 705 deg/s and whose base was stopped; step 2 ns as in the paper")
     axes = figure.subplots(2, 2)
@@ -69,7 +69,7 @@ def figure_8(sheet: Sheet) -> Figure:
         for run, colour, how in zip(runs, ("k", "0.6"), ("inelastic", "elastic"), strict=True):
             time, energy = 1e6 * np.append([-0.1 * duration, 0.0], run.time), NANO * run.energy
             top.plot(time, np.append([NANO * run.before] * 2, energy), color=colour, label=how)
-            gap = NANO * (run.gap if how == "elastic" else 0.0 * run.gap)  # the peg holds it
+            gap = NANO * (run.gap if how == "elastic" else 0.0 * run.gap)  # stays at the peg
             bottom.plot(time[1:], np.append(0.0, gap), color=colour)
             sheet.table(f"s_{100 * place:g}_{how}", time_us=1e6 * run.time, energy_nJ=energy, gap_nm=NANO * run.gap)
         inelastic, elastic = runs
@@ -92,7 +92,7 @@ def figure_8(sheet: Sheet) -> Figure:
 
 
 def figure_9(sheet: Sheet) -> Figure:
-    """Half-sine pushes of three frequencies: angle, moment and its slope."""
+    """Draw angle, moment and slope of the moment for half-sine pushes at three frequencies."""
     run, coarse = (tap(np.tile(FREQUENCIES, 2), np.repeat(PLACES, 3), dt) for dt in (DT_9, COARSE))
     figure = Figure(figsize=(12, 10), layout="constrained")
     figure.suptitle("Base turned from -14 to 6 deg by a half-sine, then held; touch at time 0")
@@ -122,24 +122,24 @@ def figure_9(sheet: Sheet) -> Figure:
 
 FREQUENCIES = np.array([4.0, 8.0, 16.0])
 DT_9, COARSE = 2e-5, 1e-3
-"""Time steps (s) of Figs. 9 and 11: one in which they have converged, and the one by which the prints come out."""
+"""Time steps (s) of Figs. 9 and 11: a converged one, and the one that gives the printed numbers."""
 
 
 def _slope(time: Array, moment: Array, interval: float) -> tuple[Array, Array]:
-    """Middles (ms) of intervals (s), and the slope (uN m/s) of the moment in them."""
+    """Return the midpoints (ms) of intervals of ``interval`` s, and the slope (uN m/s) of the moment in them."""
     stride = round(1e3 * interval / (time[1] - time[0]))
     return 0.5 * (time[stride:] + time[:-stride]), (moment[stride:] - moment[:-stride]) / interval
 
 
 def _lead(run: Taps, row: int, interval: float) -> float:
-    """The steepest slope of the moment within 2 ms of the touch over the steepest elsewhere."""
+    """Return the steepest slope of the moment within 2 ms of the touch, over the steepest at other times."""
     middle, rise = _slope(1e3 * run.time[:, row], MICRO * run.moment[:, row], interval)
     early = (middle > -1e3 * interval) & (middle < 2.0)
     return float(np.abs(rise[early]).max() / np.abs(rise[~early]).max())
 
 
 def _leads(sheet: Sheet, run: Taps, coarse: Taps, column: int) -> None:
-    """What Figs. 9D and 9F say of the slope, of the pushes against one peg."""
+    """Add the values on the slope in Figs. 9D and 9F to the sheet, for pushes against one peg."""
     rows, name = range(3 * column, 3 * column + 3), f"s{100 * PLACES[column]:g}_lead"
     sheet.found(name, **{"": min(_lead(run, row, SLOPE) for row in rows)})
     sheet.found(name, _coarse=min(_lead(coarse, row, COARSE) for row in rows))
@@ -148,7 +148,7 @@ def _leads(sheet: Sheet, run: Taps, coarse: Taps, column: int) -> None:
 
 
 def _push(axes: Any, sheet: Sheet, run: Taps, row: int, name: str, frequency: float) -> None:
-    """One push of Fig. 9: its curves and its numbers."""
+    """Draw one push of Fig. 9, and add its values to the sheet."""
     stride, (theta, moment, slope) = round(SLOPE / DT_9), axes
     rate, shade = np.rad2deg(run.contact_rate[row]), SHADES[2 - row % 3]
     time, value, angle = 1e3 * run.time[:, row], MICRO * run.moment[:, row], np.rad2deg(run.base_angle[:, row])
@@ -173,7 +173,7 @@ def _push(axes: Any, sheet: Sheet, run: Taps, row: int, name: str, frequency: fl
 
 
 def figure_10(sheet: Sheet) -> Figure:
-    """Peak moment of half-sine pushes over the rate of the base at the touch."""
+    """Draw the peak moment of half-sine pushes over the rate of the base at the touch."""
     frequencies = np.arange(4.0, 16.1, 2.0)
     names = ("s = 40%", "s = 85%", "in air")
     run = tap(np.tile(frequencies, 3), np.repeat([*PLACES, np.inf], len(frequencies)))
@@ -207,7 +207,7 @@ def figure_10(sheet: Sheet) -> Figure:
 
 
 def figure_11(sheet: Sheet) -> Figure:
-    """Whisks at 8 Hz that go 3, 6 and 9 degrees beyond a peg."""
+    """Draw whisks at 8 Hz that go 3, 6 and 9 degrees beyond a peg."""
     push = np.deg2rad([10.0, *PUSHES, *PUSHES])
     place = np.array([np.inf, *np.repeat(PLACES, 3)])
     run = whisk(push, place, 0.5, signals=("base_angle", "base_wrench", "contact_force"))
@@ -248,7 +248,7 @@ def figure_11(sheet: Sheet) -> Figure:
 def _panels(
     axes: Any, sheet: Sheet, time: Array, angle: Array, wrench: Array, touch: Array, low: Array, high: Array
 ) -> None:
-    """Moment and forces of Fig. 11; ``low`` and ``high`` are the ranges in air."""
+    """Draw the moment and forces of Fig. 11; ``low`` and ``high`` are their ranges in air."""
     order = ((0, "M (μN m)", "M", "moment"), (2, "Fy (μN)", "Fy", "Fy"), (1, "Fx (μN)", "Fx", "Fx"))
     for band, where in enumerate(PLACES):
         for column, (part, label, name, what) in enumerate(order):
@@ -267,7 +267,7 @@ def _panels(
 
 
 def figure_12(sheet: Sheet) -> Figure:
-    """Moment and energy of whisks against those of equilibria, and how the energies differ over the peg's place."""
+    """Draw moment and energy of whisks and of equilibria, and the energies' difference over the place of the peg."""
     places = np.linspace(0.1, 0.9, 17)
     run = energy_cycle(np.deg2rad(np.tile(PUSHES, len(places))), np.repeat(places, 3))
     cycle, contact = (100 * run.difference(only).reshape(-1, 3) for only in (False, True))
@@ -302,7 +302,7 @@ def figure_12(sheet: Sheet) -> Figure:
 
 
 def _course(axes: Any, sheet: Sheet, run: EnergyCycle, row: int, where: str) -> None:
-    """Panels A and B of Fig. 12: one whisk beside its equilibria."""
+    """Draw panels A and B of Fig. 12: one whisk and its equilibria."""
     (moment, energy), time = axes, 1e3 * run.time
     columns = {
         "M_uNm": MICRO * run.moment[:, row],

@@ -1,4 +1,4 @@
-"""Table 1 of the whisker_rod paper, and the whisker in air."""
+"""Table 1 of the whisker rod's paper, and the whisker in air."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .sliding import BASE, MM, MODES, MS, NN, NNM, Array, animal
 
 
 def _modes(**params: Any) -> tuple[Array, Array, Array]:
-    """Natural frequencies (Hz), shapes (n + 1, n) of the first modes, and nodes (m) of a whisker in air."""
+    """Return natural frequencies (Hz), shapes (n + 1, n) of the modes, and nodes (m) of a whisker in air."""
     rod = WhiskerRod(WhiskerRodParams(n_segments=100, **params))
     rows = rod.rows(1)
     frequencies, angles = Reference(rod, rows[0]).modes()
@@ -29,7 +29,7 @@ def _modes(**params: Any) -> tuple[Array, Array, Array]:
 
 
 def table_1(sheet: Sheet) -> Figure:
-    """Table 1 against itself, the modes in air, and the ring-down by which the paper found Young's modulus."""
+    """Draw the derived values of Table 1, the modes in air, and the ring-down used to find Young's modulus."""
     t, p = table(), WhiskerRodParams()
     figure = Figure(figsize=(13, 9), layout="constrained")
     figure.suptitle("Table 1: what follows from it")
@@ -84,7 +84,11 @@ def table_1(sheet: Sheet) -> Figure:
 
 
 def _ring_down() -> tuple[NDArray[Any], ...]:
-    """Spectrum (Hz, power) and course (s, N m) of the base moment after a force on the tip is let go, 1 mm of bend."""
+    """Simulate the release of the tip from a deflection of 1 mm.
+
+    Returns:
+        tuple of array: Frequencies (Hz) and power of the base moment, times (s) and the base moment (N m).
+    """
     rod = animal(damping=0.1)
     h, _, _, stiffness, *_ = rod.rods(rod.rows(1))[0]
     arc = np.append(0.0, np.cumsum(h))

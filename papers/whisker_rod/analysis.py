@@ -1,7 +1,7 @@
-"""What the paper reads from a recording: stations, sticks and slips, spectra, modes, event averages.
+"""Measures of the whisker rod's paper: stations, sticks and slips, spectra, modes, event averages.
 
-All take a trajectory of :func:`gymnosoma.envs.simulate`, or one of `slide`. The maps of Figs 2, 3 and 5 are
-signals by themselves: ``run["curvature_change"]`` and ``run["moment"]`` over ``run["time"]`` and ``run["arc"]``.
+The functions take a trajectory of :func:`gymnosoma.envs.simulate` or of `slide`. The maps of Figs 2, 3 and 5 are
+signals of the trajectory: ``run["curvature_change"]`` and ``run["moment"]`` over ``run["time"]`` and ``run["arc"]``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gymnosoma.envs.whisker_rod import WhiskerRod
 from gymnosoma.envs.whisker_rod.params import table
 
 Run = Mapping[str, NDArray[np.float64]]
-"""A trajectory: signals (T, ...) by name; `gymnosoma.envs.simulate` returns one, too."""
+"""Trajectory, a mapping of names to signals (T, ...), such as `gymnosoma.envs.simulate` returns."""
 
 FRAME = 0.25e-3
 """Interval between frames of the paper's camera, s."""
@@ -27,7 +27,7 @@ FRAME = 0.25e-3
 ENDS = "tip", "base"
 
 STEADY_FRICTION = 0.1991
-"""mu while the whisker slides steadily at 0.2 m/s, Eq. 13 at mu_* = 0.37."""
+"""Friction coefficient mu of steady sliding at 0.2 m/s, from Eq. 13 at mu_* = 0.37."""
 
 
 def slide(
@@ -40,10 +40,21 @@ def slide(
     progress: Callable[[float], None] | None = None,
     speed: ArrayLike | None = None,
 ) -> list[Trajectory]:
-    """Slide the plate, by default at the paper's 0.2 m/s, under ``count`` whiskers side by side; `simulate` does one.
+    """Slide a plate under ``count`` whiskers at the same time.
 
-    ``start``, ``signals`` and ``progress`` are those of `simulate`; ``every`` is a frame, a multiple of the time step.
-    Raises RuntimeError where a whisker fails.
+    Args:
+        animal: Model of the whiskers.
+        duration (s): Simulated time.
+        count: Number of whiskers.
+        start, signals, progress: As in `simulate`.
+        every (s): Interval between records, a multiple of the time step.
+        speed (m/s): Speed of the plate; by default the paper's 0.2.
+
+    Returns:
+        list of Trajectory: One for each whisker.
+
+    Raises:
+        RuntimeError: If the simulation of a whisker fails.
     """
     drive = np.zeros((count, 3))
     drive[:, 0] = table()["plate_speed"] if speed is None else speed
@@ -55,11 +66,17 @@ def slide(
 
 
 def correlations(run: Run, window: slice, filmed: bool = False) -> dict[str, float]:
-    """Correlation coefficients of Fig. 5 and its text, in the frames of ``window``.
+    """Compute the correlation coefficients of Fig. 5 and its text.
 
-    ``acceleration`` of tip and base along x; acceleration of the base with the ``normal`` and the ``axial`` force on it
-    (Fx and Fy); ``moment`` of tip and base. Accelerations that are ``filmed`` are central differences, twice, of the
-    places in the frames, as from the paper's videos; otherwise they are those of the simulation.
+    Args:
+        run: Trajectory recorded in frames.
+        window: Frames to use.
+        filmed: Compute accelerations from the positions by central differences, twice, as from the paper's videos;
+            if False, use those of the simulation.
+
+    Returns:
+        dict: ``acceleration`` (tip and base, along x), ``normal`` and ``axial`` (acceleration of the base and the force
+        on it, Fx or Fy), and ``moment`` (tip and base).
     """
     t = table()
 
@@ -77,49 +94,49 @@ def correlations(run: Run, window: slice, filmed: bool = False) -> dict[str, flo
 
 
 def station(run: Run, name: str, s: float) -> NDArray[np.float64]:
-    """Signal of joints or nodes along the whisker, (T,) or (T, 2), at the distance ``s`` (m) from the base."""
+    """Interpolate a signal of joints or nodes, (T,) or (T, 2), at the distance ``s`` (m) from the base."""
     values, arc = run[name], run["arc"][0]
-    arc = arc[: values.shape[1]]  # joints lie at the inner ends of the segments
+    arc = arc[: values.shape[1]]  # joints are at the inner ends of the segments
     if not arc[0] <= s <= arc[-1]:
-        raise ValueError(f"s must lie within {arc[0]:g} and {arc[-1]:g} m, got {s!r}")
+        raise ValueError(f"s must be within {arc[0]:g} and {arc[-1]:g} m, got {s!r}")
     i = max(int(np.searchsorted(arc, s)) - 1, 0)
     f = (s - arc[i]) / (arc[i + 1] - arc[i])
     return (1.0 - f) * values[:, i] + f * values[:, i + 1]
 
 
 def _peaks(signal: NDArray[np.float64], threshold: float) -> NDArray[np.int64]:
-    """Frame of the maximum of each stretch in which ``signal`` (T,) exceeds ``threshold``."""
+    """Return the frame of the maximum in each interval in which ``signal`` (T,) exceeds ``threshold``."""
     edges = np.diff((signal > threshold).astype(int), prepend=0, append=0)
     stretches = zip(np.flatnonzero(edges > 0), np.flatnonzero(edges < 0), strict=True)
     return np.array([start + int(np.argmax(signal[start:end])) for start, end in stretches], np.int64)
 
 
 def slips(run: Run, speed: float) -> NDArray[np.int64]:
-    """Frames of slips, at which the plate passes the tip fastest, over 1.5 times its ``speed`` (m/s)."""
+    """Return the frames of slips: maxima of the slip speed above 1.5 times the plate's ``speed`` (m/s)."""
     return _peaks(np.abs(run["slip_speed"]), 1.5 * abs(speed))
 
 
 def sticks(run: Run, s: float = 3e-3) -> NDArray[np.int64]:
-    """Frames of sticks, at which the plate drags the whisker along most, seen at ``s`` (m) from the base; Fig. 1E.
+    """Return the frames of sticks: maxima of the whisker's velocity at ``s`` (m) from the base; Fig. 1E.
 
-    The paper moves the whisker over the surface and takes minima of its velocity below the driving
-    speed; here the plate moves along +x, and these are maxima above zero.
+    In the paper the whisker moves over the surface, and sticks are minima of its velocity below the driving speed. Here
+    the plate moves along +x, so they are maxima above zero.
     """
     return _peaks(station(run, "velocity", s)[:, 0], 0.0)
 
 
 def spectrum(signal: NDArray[np.float64], rate: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Frequencies (Hz) and power spectral density of ``signal`` (T,), sampled at ``rate`` (Hz)."""
+    """Return the frequencies (Hz) and power spectral density of ``signal`` (T,), sampled at ``rate`` (Hz)."""
     return welch(signal, rate, nperseg=min(len(signal), 1024), detrend="constant")
 
 
 def band_shares(
     signal: NDArray[np.float64], rate: float, edges: tuple[float, ...] = (40.0, 140.0, 300.0, 550.0, 2000.0)
 ) -> NDArray[np.float64]:
-    """Fractions of the power above the first edge in bands; by default those of modes 1, 2, 3 and all higher ones.
+    """Return the power in each band over the power in all, by default of modes 1, 2, 3 and all higher ones.
 
     Examples:
-        A tone in the band of mode 1, and one of half its amplitude, a quarter of its power, in that of mode 2:
+        A tone in the band of mode 1, and one of half its amplitude (a quarter of its power) in the band of mode 2:
 
         >>> t = np.arange(4096) / 4000.0
         >>> moment = np.sin(2 * np.pi * 90.0 * t) + 0.5 * np.sin(2 * np.pi * 220.0 * t)
@@ -132,12 +149,12 @@ def band_shares(
 
 
 def principal_mode(run: Run, first: int = 0) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Shape (n,) in which the moment varies most, its first principal component, and its nodes (m); Fig. 5J.
+    """Return the first principal component (n,) of the moment along the whisker, and its nodes (m); Fig. 5J.
 
-    From the frame ``first`` on; the shape has length 1, and no sign.
+    The component is computed from frame ``first`` on. It has length 1 and an arbitrary sign.
 
     Examples:
-        A standing wave with nodes 10 and 20 mm from the base, about a steady moment:
+        A steady moment plus a standing wave with nodes at 10 and 20 mm from the base:
 
         >>> s = np.linspace(0.0, 30e-3, 61)
         >>> wave = np.sin(2 * np.pi * 100.0 * np.arange(200) / 4000.0)
@@ -153,6 +170,6 @@ def principal_mode(run: Run, first: int = 0) -> tuple[NDArray[np.float64], NDArr
 
 
 def around(signal: NDArray[np.float64], events: NDArray[np.int64], before: int, after: int) -> NDArray[np.float64]:
-    """Mean course of ``signal`` (T,) from ``before`` to ``after`` frames about ``events``; Figs 3D, 3E, 4C and 5G."""
+    """Average ``signal`` (T,) from ``before`` frames before to ``after`` frames after events; Figs 3D, 3E, 4C, 5G."""
     events = events[(events >= before) & (events + after < len(signal))]
     return signal[events[:, None] + np.arange(-before, after + 1)].mean(0)

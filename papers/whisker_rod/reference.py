@@ -1,7 +1,7 @@
-"""The whisker as a plain system of differential equations: for stability analysis, and to check the kernels.
+"""Whisker as a system of differential equations, for stability analysis and to test the kernels.
 
-Dense matrices and scipy's integrators, hundreds of times slower than the kernels, and written apart
-from them: both use the same segments, but nothing else.
+This implementation uses dense matrices and SciPy's integrators. It is independent of the kernels, except for the
+segments that both use, and far slower.
 """
 
 from __future__ import annotations
@@ -20,8 +20,13 @@ from gymnosoma.envs.whisker_rod import WhiskerRod
 class Reference:
     """Equations of motion of one whisker whose tip touches a flat plate, or moves in air.
 
-    Oladazimi, Putelat et al. (2021), Eqs 5-13, the constraint of Eq. 12 as accelerations. ``row`` of ``animal.rows``
-    gives parameters, plate and base; ``speed`` is that of the plate along x, m/s, and ``base_rate`` in rad/s.
+    Source: Oladazimi, Putelat et al. (2021), Eqs 5-13, with the constraint of Eq. 12 differentiated to accelerations.
+
+    Args:
+        animal: Model of the whisker.
+        row: Row of ``animal.rows`` with parameters, plate and base.
+        speed (m/s): Speed of the plate along x.
+        base_rate (rad/s): Rate of the base.
     """
 
     def __init__(self, animal: WhiskerRod, row: Any, speed: float = 0.0, base_rate: float = 0.0) -> None:
@@ -34,11 +39,11 @@ class Reference:
         self._pairs = self._load[np.maximum(*np.indices((n, n)))] * np.outer(self.h, self.h)
 
     def mass(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Mass matrix (n, n) of the angles, kg m^2."""
+        """Return the mass matrix (n, n) of the angles, kg m^2."""
         return self._pairs * np.cos(theta[:, None] - theta) + np.diag(self.jp)
 
     def torque(self, theta: NDArray[np.float64], omega: NDArray[np.float64], t: float = 0.0) -> NDArray[np.float64]:
-        """Generalised forces (n,) without contact, centripetal ones included, N m."""
+        """Return the generalised forces (n,) without contact, including centripetal ones, N m."""
         deflection = np.diff(theta, prepend=self.base + self.base_rate * t) - self.rest
         joint = self.stiffness * deflection + self.viscosity * np.diff(omega, prepend=self.base_rate)
         centripetal = self._pairs * np.sin(theta[:, None] - theta) @ omega**2
@@ -46,7 +51,7 @@ class Reference:
         return np.append(joint[1:], 0.0) - joint - centripetal - drag
 
     def friction(self, slip: Any, phi: Any) -> Any:
-        """Friction coefficient, Eq. 13."""
+        """Return the friction coefficient, Eq. 13."""
         p = self.p
         gamma = 0.5 * np.exp(p["reference_friction"] / p["rate_strength"])
         state = phi ** (p["state_strength"] / p["rate_strength"])
@@ -55,8 +60,8 @@ class Reference:
     def acceleration(
         self, t: float, theta: NDArray[np.float64], omega: NDArray[np.float64], phi: float, touching: bool = True
     ) -> tuple[NDArray[Any], float, float]:
-        """Angular accelerations (n,) rad/s^2, normal force N and slip speed m/s."""
-        across = np.stack([-self.h * np.sin(theta), self.h * np.cos(theta)])  # tip velocity by rates
+        """Return angular accelerations (n,) in rad/s^2, normal force in N and slip speed in m/s."""
+        across = np.stack([-self.h * np.sin(theta), self.h * np.cos(theta)])  # Jacobian of the tip
         force = self.torque(theta, omega, t)
         slip = float(self.speed - across[0] @ omega)
         if not touching:
@@ -69,14 +74,14 @@ class Reference:
         return free + normal * pushed, float(normal), slip
 
     def rhs(self, t: float, z: NDArray[np.float64], touching: bool = True) -> NDArray[np.float64]:
-        """Derivative of (theta, omega, phi)."""
+        """Return the derivative of (theta, omega, phi)."""
         n = len(self.h)
         alpha, _, slip = self.acceleration(t, z[:n], z[n:-1], z[-1], touching)
         phi = (self.p["reference_speed"] - abs(slip) * z[-1]) / self.p["memory_length"] if touching else 0.0
         return np.concatenate([z[n:-1], alpha, [phi]])
 
     def integrate(self, row: Any, times: NDArray[np.float64], touching: bool = True, tolerance: float = 1e-7) -> Any:
-        """Solution (T, 2 n + 1) at ``times`` by Radau IIA of order 5, the paper's method, from ``row``."""
+        """Integrate from ``row`` by Radau IIA of order 5 (the paper's method); return (T, 2 n + 1) at ``times``."""
         start = np.concatenate([row["segment_angle"], row["segment_rate"], [row["friction_state"]]])
         n = len(self.h)
         scale = np.concatenate([np.full(n, 1e-2), np.full(n, 1.0), [1e-6]])
@@ -93,14 +98,14 @@ class Reference:
         return run.y.T
 
     def modes(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Natural frequencies (n,) in air without damping, Hz, and the angles (n, n) of each mode as columns."""
+        """Return the undamped natural frequencies (n,) in air, Hz, and the modes' angles (n, n) as columns."""
         to_joint = np.eye(len(self.h)) - np.eye(len(self.h), k=-1)
         stiffness = to_joint.T @ np.diag(self.stiffness) @ to_joint
         squares, shapes = eigh(stiffness, self.mass(self.base + np.cumsum(self.rest)))
         return np.sqrt(squares) / (2 * np.pi), shapes / shapes[-1]
 
     def sliding(self, row: Any) -> tuple[NDArray[np.float64], float]:
-        """Angles (n,) and normal force while sliding steadily, near the angles of ``row``."""
+        """Return the angles (n,) and normal force of steady sliding near the angles of ``row``."""
         phi = self.p["reference_speed"] / self.speed
         mu = self.friction(self.speed, phi)
         n = len(self.h)
@@ -117,9 +122,9 @@ class Reference:
         return z[:n], z[n] * 1e-6
 
     def growth(self, row: Any) -> NDArray[Any]:
-        """Eigenvalues 1/s of small motions about steady sliding, by rising frequency, one of each pair.
+        """Return the eigenvalues (1/s) of small motions about steady sliding, by frequency, one of each conjugate pair.
 
-        A positive real part is the rate at which a mode of vibration grows: stick-slip begins.
+        A mode with a positive real part grows at this rate into stick-slip.
         """
         theta, _ = self.sliding(row)
         n = len(self.h)
@@ -131,6 +136,6 @@ class Reference:
             e[j] = d
             jacobian[:, j] = (self.rhs(0.0, z + e) - self.rhs(0.0, z - e)) / (2 * d)
         values = np.linalg.eigvals(jacobian)
-        # The constraint, kept as an acceleration, adds a pair of zeros.
-        values = values[(values.imag > 100.0) & (values.real > -values.imag)]  # others belong to the friction state
+        # The differentiated constraint adds a pair of zeros; the remaining values belong to the friction state.
+        values = values[(values.imag > 100.0) & (values.real > -values.imag)]
         return values[np.argsort(values.imag)]

@@ -1,4 +1,4 @@
-"""Fig. 5 of the whisker_rod paper: what the model gives while the plate slides under the whisker."""
+"""Fig. 5 of the whisker rod's paper: outputs of the model while the plate slides under the whisker."""
 
 from __future__ import annotations
 
@@ -35,28 +35,28 @@ Array = NDArray[np.float64]
 Run = Mapping[str, Array]
 
 MM, UM, NN, NNM, MS = 1e3, 1e6, 1e9, 1e9, 1e3
-"""SI to the units of axes: mm, um, nN, nN m, ms."""
+"""Factors from SI to the units of axes: mm, um, nN, nN m, ms."""
 
 BASE, STICK, SLIP, TIP, *_ = COLOURS
 MODES = COLOURS
 STEADY, SWEEP = slice(1200, 2400), slice(60, 572)
-"""Frames from 0.3 to 0.6 s; and of the paper's sweep of 60 degrees at 420 deg/s, without the first 15 ms."""
+"""Frames from 0.3 to 0.6 s, and of the paper's sweep (60 degrees at 420 deg/s) without its first 15 ms."""
 
 FINE = FRAME / 5
-"""Interval (s) of what is drawn of A to F, which the frames undersample."""
+"""Interval (s) between samples in panels A to F; the frames undersample these signals."""
 
 MEMORIES = (5e-6, 50e-6, 500e-6)
-"""L of Fig. 5H, m."""
+"""Memory lengths L of Fig. 5H, m."""
 
 
 def animal(**params: Any) -> WhiskerRod:
-    """The paper's whisker with the paper's solver."""
+    """Return the paper's whisker with the paper's solver."""
     return WhiskerRod(WhiskerRodParams(**params), scheme="published")
 
 
 @cache
 def _runs() -> list[Trajectory]:
-    """Sliding for 1 s at L = 10, 5, 50 and 500 um, the three last also from nearly steady sliding."""
+    """Simulate 1 s of sliding at L = 10, 5, 50 and 500 um from rest, and at the last three from near steady sliding."""
     signals = ("arc", "moment", "acceleration", "velocity", "base_wrench", "slip_speed", "curvature_change")
     start = {
         "memory_length": np.array([10e-6, *MEMORIES, *MEMORIES]),
@@ -66,12 +66,12 @@ def _runs() -> list[Trajectory]:
 
 
 def base_power(run: Run, window: slice) -> tuple[Array, Array]:
-    """Frequencies (Hz) and power spectral density of the moment on the base, in the frames of ``window``."""
+    """Return frequencies (Hz) and power spectral density of the moment on the base, in the frames of ``window``."""
     return spectrum(run["base_wrench"][window, 0], 1 / FRAME)
 
 
 def _events(ax: Axes, run: Run, trace: Array | None = None) -> None:
-    """Sticks and slips as lines, and on the trace in which they were found as dots."""
+    """Draw sticks and slips as vertical lines, and as dots on ``trace``."""
     for frames, colour in ((sticks(run), STICK), (slips(run, table()["plate_speed"]), SLIP)):
         for frame in frames[(frames >= STEADY.start) & (frames < STEADY.start + 200)]:
             ax.axvline(MS * run["time"][frame], color=colour, lw=0.6, alpha=0.6, zorder=0)
@@ -80,7 +80,7 @@ def _events(ax: Axes, run: Run, trace: Array | None = None) -> None:
 
 
 def _trace(ax: Axes, sheet: Sheet, panel: str, run: Run, values: Array, what: str, column: Any, colour: str) -> None:
-    """One of the panels A to F, 50 ms of it."""
+    """Draw 50 ms of one of the panels A to F."""
     first = int(np.searchsorted(run["time"], 0.3 - 1e-9))
     window = slice(first, first + round(0.05 / FINE))
     time = MS * run["time"]
@@ -90,7 +90,7 @@ def _trace(ax: Axes, sheet: Sheet, panel: str, run: Run, values: Array, what: st
 
 
 def figure_5(sheet: Sheet) -> Figure:
-    """Outputs of the model: kinematics, forces and moments, events, spectra, curvature and moment along the rod."""
+    """Draw kinematics, forces and moments, events, spectra, and curvature and moment along the rod."""
     ten, *others = _runs()
     fifty = others[4]
     figure = Figure(figsize=(14, 16), layout="constrained")
@@ -119,10 +119,10 @@ def figure_5(sheet: Sheet) -> Figure:
 
 
 def _traces(axes: Mapping[str, Axes], sheet: Sheet, frames: Run, run: Run) -> None:
-    """Panels A to F: signals of tip and base over time, of a run with the events in its frames."""
+    """Draw panels A to F: signals of tip and base over time in ``run``, and the events in its ``frames``."""
     t = table()
     tip, base = (station(run, "acceleration", t[f"{end}_station"])[:, 0] for end in ("tip", "base"))
-    # In the paper the base turns and the surface rests: the plate that comes along +x is a base that goes along -x.
+    # In the paper the base turns and the surface rests: a plate moving along +x is equivalent to a base along -x.
     turning = np.rad2deg(t["plate_speed"] / (t["plate_distance"] * t["length"]))
     rate, frame_rate = (
         turning - np.rad2deg(station(part, "velocity", t["base_station"])[:, 0] / t["base_station"])
@@ -147,7 +147,7 @@ def _traces(axes: Mapping[str, Axes], sheet: Sheet, frames: Run, run: Run) -> No
 
 
 def _sticks(ax: Axes, sheet: Sheet, run: Run) -> None:
-    """Panel G: forces about sticks."""
+    """Draw panel G: forces around sticks."""
     lags, events = np.arange(-16, 17), sticks(run)
     events = events[(events > STEADY.start) & (events < STEADY.stop)]
     columns = {}
@@ -172,7 +172,7 @@ def _sticks(ax: Axes, sheet: Sheet, run: Run) -> None:
 
 
 def _spectra(decibels: Axes, linear: Axes, sheet: Sheet, runs: Mapping[str, Run]) -> None:
-    """Panel H: spectra of the moment on the base, and the share of the second mode."""
+    """Draw panel H: spectra of the moment on the base, and the share of the second mode."""
     second, shares = table()["mode_frequency"], {}
     for k, (name, run) in enumerate(runs.items()):
         frequency, density = base_power(run, slice(2000, None))
@@ -200,11 +200,11 @@ def _spectra(decibels: Axes, linear: Axes, sheet: Sheet, runs: Mapping[str, Run]
 
 
 def _along(figure: Figure, axes: Mapping[str, Axes], sheet: Sheet, run: Run) -> None:
-    """Panels I and J: curvature and moment along the rod."""
+    """Draw panels I and J: curvature and moment along the rod."""
     ax, window = axes["I"], slice(2000, 2400)
     time, arc = MS * run["time"][window], MM * run["arc"][0][:-1]
     image = -run["curvature_change"][window]
-    # The steady bend, a thousand times as strong at the thin end as at the base, hides the vibration.
+    # The steady bend, a thousand times as strong at the tip as at the base, hides the vibration.
     change = image - image.mean(0)
     norm = SymLogNorm(0.1, vmin=-100, vmax=100)
     mesh = ax.pcolormesh(time, arc, change.T, cmap="RdBu_r", norm=norm, shading="nearest", rasterized=True)

@@ -1,4 +1,4 @@
-"""The whisker_rod paper's Fig. 5 over what it does not print: the friction, the window of time, the start."""
+"""Fig. 5 of the whisker rod's paper over conditions that are not printed: friction, time window and start."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from .reference import Reference
 from .sliding import BASE, MEMORIES, MODES, STEADY, SWEEP, UM, Array, animal, base_power
 
 READINGS = {"filmed sweep": (SWEEP, True), "sweep": (SWEEP, False), "0.3 to 0.6 s": (STEADY, False)}
-"""What the correlations may be of: the frames, and whether accelerations are differences of places in them."""
+"""Readings of the correlations: frames, and whether accelerations are finite differences of positions in them."""
 
 LINES = {"filmed sweep": "-", "sweep": "--", "0.3 to 0.6 s": ":"}
 
 FRICTIONS = np.round(np.arange(0.25, 0.651, 0.01), 3)
-"""mu_* of the map of correlations."""
+"""Values of mu_* in the figure of correlations."""
 
 
 def figure_5_correlations(sheet: Sheet) -> Figure:
-    """The three printed correlations over what the paper does not print: mu_*, the window, the component of force."""
+    """Draw the three printed correlations over mu_*, for several time windows and components of the force."""
     start = {"reference_friction": FRICTIONS}
     signals = ("arc", "moment", "acceleration", "centreline", "base_wrench")
     runs = slide(animal(n_segments=30), 0.6, len(FRICTIONS), start, signals=signals, progress=sheet.clock("mu*", 0.6))
@@ -75,7 +75,7 @@ def figure_5_correlations(sheet: Sheet) -> Figure:
 
 
 def figure_5_modes(sheet: Sheet) -> Figure:
-    """Which mode vibrates, over the memory length."""
+    """Draw the shares of the vibrating modes over the memory length."""
     memories = np.geomspace(5e-6, 500e-6, 24)
     count = len(memories)
     start = {
@@ -114,7 +114,7 @@ def figure_5_modes(sheet: Sheet) -> Figure:
 
 
 def _start(figure: Figure, axes: Any, sheet: Sheet, column: int, name: str, memories: Array, part: list[Any]) -> Array:
-    """Spectra, shares and slip speeds over L from one start; the shares of the modes (L, 4)."""
+    """Draw spectra, shares and slip speeds over L for one start, and return the shares of the modes (L, 4)."""
     frequency = base_power(part[0], slice(2000, None))[0]
     power = np.array([base_power(run, slice(2000, None))[1] for run in part]) * 1e24
     shares = np.array([band_shares(run["base_wrench"][2000:, 0], 1 / FRAME) for run in part])
@@ -137,7 +137,7 @@ def _start(figure: Figure, axes: Any, sheet: Sheet, column: int, name: str, memo
 
 
 def _growth(memory: float) -> Array:
-    """Eigenvalues of the first three modes about steady sliding, 1/s."""
+    """Return the eigenvalues of the first three modes about steady sliding, 1/s."""
     rod = WhiskerRod(WhiskerRodParams(n_segments=30, memory_length=memory))
     rows = rod.rows(1)
     rod.reset(rows, np.arange(1), {"friction_coefficient": STEADY_FRICTION})

@@ -1,4 +1,4 @@
-"""What the worm paper measures: forces, power, tracks and speeds. Arrays in, arrays out."""
+"""Measures of the worm's paper: forces, power, tracks and speeds."""
 
 from __future__ import annotations
 
@@ -20,26 +20,32 @@ Array = NDArray[np.float64]
 
 
 class ForceMap(NamedTuple):
-    """Friction on the rods in each frame; Fig. 4, upper three panels."""
+    """Friction on the rods in each frame (Fig. 4, upper three panels)."""
 
     force: Array  # (N, n, 2) N
     magnitude: Array  # (N, n) N
-    mean: Array  # (N,) N over the rods
-    power: Array  # (N,) W that the worm spends on it
+    mean: Array  # (N,) N, mean over the rods
+    power: Array  # (N,) W spent against friction
 
 
 def phase_means(values: Array, label: NDArray[np.str_]) -> Array:
-    """Mean of ``values`` (N,) over each phase of the behaviour, such as the powers printed with Fig. 4."""
+    """Average ``values`` (N,) over each phase of the behaviour, such as the powers printed with Fig. 4."""
     return np.array([values[phase.start : phase.stop].mean() for phase in phases(label)])
 
 
 def force_map(
     rod_angle: Array, rod_centre: Array, parameters: Mapping[str, Any] | NDArray[Any], interval: float = 1 / FRAME_RATE
 ) -> ForceMap:
-    """Friction on each rod and power, from snapshots of rods, (N, ..., n) rad and (N, ..., n, 2) m; Fig. 4.
+    """Compute friction on each rod and power from snapshots of the rods (Fig. 4).
 
-    Velocities are backward differences of the rod centres, resolved along the later snapshot and zero in frame 0;
-    friction of the rods' rotation is left out, as in the paper. ``parameters`` are rows, or both friction coefficients.
+    Velocities are backward differences of the rod centres, resolved along the rods of the later snapshot, and zero in
+    frame 0. As in the paper, friction against the rods' rotation is neglected.
+
+    Args:
+        rod_angle ((N, ..., n) float, rad): Headings of the rods.
+        rod_centre ((N, ..., n, 2) float, m): Centres of the rods.
+        parameters: Rows of the worm, or a mapping with both friction coefficients.
+        interval (s): Time between snapshots.
     """
     velocity = np.zeros_like(rod_centre)
     velocity[1:] = np.diff(rod_centre, axis=0) / interval
@@ -49,37 +55,39 @@ def force_map(
 
 
 def bend_force(magnitude: Array, rods: slice) -> tuple[float, float]:
-    """Mean friction force (N) on the rods of a deep bend and on the rest, in a frame of `force_map` (n,); Fig. 4."""
+    """Return the mean friction (N) on the rods of a deep bend and on the rest, from ``magnitude`` (n,) in N; Fig. 4."""
     bend = np.zeros(len(magnitude), bool)
     bend[rods] = True
     return float(magnitude[bend].mean()), float(magnitude[~bend].mean())
 
 
 def tracking_error(joint_angle: Array, control_angle: Array) -> Array:
-    """E_theta = mean of abs(theta - theta_ctrl) over time and joints, rad; Fig. 5, supplements 2 and 3.
+    """Compute E_theta, the mean of abs(theta - theta_ctrl) over time and joints, rad; Fig. 5, supplements 2 and 3.
 
-    Of ``joint_angle`` (N, ..., n - 1) and ``control_angle`` (N, n - 1), the command that frame i sets out with.
+    Args:
+        joint_angle ((N, ..., n - 1) float, rad): Joint angles of the worms.
+        control_angle ((N, n - 1) float, rad): Command at the start of each frame.
     """
     control = control_angle.reshape(len(control_angle), *(1,) * (joint_angle.ndim - 2), -1)
     return np.abs(joint_angle - control).mean((0, -1))
 
 
 def distance(centre_velocity: Array, interval: float = 1 / FRAME_RATE) -> Array:
-    """Total traveled distance (m) as the paper sums it, abs(v_c) dt over snapshots of the velocity (N, ..., 2).
+    """Compute the travelled distance (m) as in the paper: the sum of abs(v_c) dt over snapshots (N, ..., 2) of v_c.
 
-    A kymogram's frames are held, so that the worm slows down from jump to jump: at the snapshots, which are the ends
-    of the frames, it is slower than between them, and the sum is up to 8% shorter than the path, `path_length`.
+    The frames of a kymogram are held, so the worm slows down within each frame. Snapshots are taken at the ends of
+    frames, where it is slowest, so this sum is up to 8% shorter than `path_length`.
     """
     return interval * np.linalg.norm(centre_velocity, axis=-1).sum(0)
 
 
 def path_length(centre: Array) -> Array:
-    """Length of the path of the centre of mass (N, ..., 2) m, in m."""
+    """Return the length (m) of the path of the centre of mass (N, ..., 2) in m."""
     return np.linalg.norm(np.diff(centre, axis=0), axis=-1).sum(0)
 
 
 def turning(rod_angle: Array) -> Array:
-    """Total change S of the mean heading of the rods (N, ..., n) rad, in rad; sources as `tracking_error`."""
+    """Compute S, the total change of the rods' mean heading, rad, from (N, ..., n) rad; Fig. 5, supplements 2 and 3."""
     return np.abs(np.diff(rod_angle.mean(-1), axis=0)).sum(0)
 
 
@@ -94,12 +102,22 @@ def wave_speed(
     bent: bool = False,
     hold: float | None = None,
 ) -> Array:
-    """Speed (m/s) of worms driven by sines A cos(2 pi (nu (i - 1)/(n - 2) - t/T)), from rest; Figs. 2 and 5.
+    """Compute the speed (m/s) of worms driven from rest by A cos(2 pi (nu (i - 1)/(n - 2) - t/T)); Figs. 2 and 5.
 
-    ``sigma``, ``wavenumber``, ``period`` (s) and ``amplitude`` (rad) broadcast against each other. The displacement
-    of the centre counts from ``after`` to ``after + duration`` s; NaN where a worm failed. The start is straight, or
-    ``bent`` in the shape of the first command. Each step takes the command at its middle, or one that is held for
-    ``hold`` s with the value of its beginning, as the authors' program does for 1 ms.
+    Args:
+        worm: Model of the worms.
+        sigma: Medium index; broadcasts with the next three.
+        wavenumber: Wavenumber nu.
+        period (s): Period T.
+        amplitude (rad): Amplitude A.
+        after (s): Start of the measurement.
+        duration (s): Duration of the measurement.
+        bent: Start in the shape of the first command instead of straight.
+        hold (s): Time for which a command keeps the value at its start; the authors' program uses 1 ms. By default
+            each step takes the command at its middle.
+
+    Returns:
+        array: Displacement of the centre over ``duration``; NaN if the simulation failed.
     """
     values = np.broadcast_arrays(*(np.asarray(v, float) for v in (sigma, wavenumber, period, amplitude)))
     sigmas, nu, rate, height = values[0].ravel(), values[1].ravel(), 2 * np.pi / values[2].ravel(), values[3].ravel()
@@ -119,19 +137,19 @@ def wave_speed(
 
 
 def crawl_speed(worm: Worm, hold: float | None = None) -> float:
-    """Speed of the paper's crawl on agar in m/s: 0 to 5 s from rest in the shape of the wave; Fig. 2B."""
+    """Compute the speed (m/s) of the paper's crawl on agar, 0 to 5 s from rest in the shape of the wave; Fig. 2B."""
     t = table()
     wave = t["agar_wavenumber"], t["agar_period"], t["wave_amplitude"]
     return float(wave_speed(worm, 1.0, *wave, bent=True, hold=hold))
 
 
 def swim_speed(worm: Worm, hold: float | None = None) -> float:
-    """Speed of the paper's swim in water in m/s, over the 20 periods after the first 2 s; Fig. 2D."""
+    """Compute the speed (m/s) of the paper's swim in water, over 20 periods after the first 2 s; Fig. 2D."""
     t = table()
     wave = t["water_wavenumber"], t["water_period"], t["wave_amplitude"]
     return float(wave_speed(worm, 0.0, *wave, after=2.0, duration=20 * t["water_period"], bent=True, hold=hold))
 
 
 def speed_grid(worm: Worm, sigma: float, wavenumber: ArrayLike, period: ArrayLike) -> Array:
-    """Speed (K, L) m/s over wavenumbers (K,) and periods (L,) s, 0 to 5 s from straight rest; Fig. 5A."""
+    """Compute speeds (K, L) in m/s over wavenumbers (K,) and periods (L,) in s, in 5 s from straight rest; Fig. 5A."""
     return wave_speed(worm, sigma, np.asarray(wavenumber)[:, None], np.asarray(period)[None, :])

@@ -1,4 +1,4 @@
-"""Behaviour of recorded worms, and recordings played to the model; Chung, Chang & Kim (2024), Figs. 3 and 4."""
+"""Behaviour of recorded worms, and playback of recordings on the model; Chung, Chang & Kim (2024), Figs. 3 and 4."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from gymnosoma.envs.worm.kymogram import FRAME_RATE
 Array = NDArray[np.float64]
 
 TURN = -0.07
-"""A smoothed offset below this is a turn, rad (Methods, "Defining behavioral categories")."""
+"""Smoothed offset (rad) below which a worm turns (Methods, "Defining behavioral categories")."""
 
 SMOOTHING = 0.5
 """Window of the Savitzky-Golay filter, s."""
 
 
 class SineFit(NamedTuple):
-    """Sine of best fit to the joint angles of each frame, (N,) each; Fig. 4, supplement 1.
+    """Sines fitted to the joint angles of each frame, (N,) each (Fig. 4, supplement 1).
 
     theta = amplitude sin(2 pi (xi - phase) / wavelength) + offset, with xi from 0 (head) to 1 (tail),
     amplitude >= 0 and 0 <= phase < wavelength.
@@ -36,10 +36,10 @@ class SineFit(NamedTuple):
 
 
 class Behaviour(NamedTuple):
-    """What a worm does in each frame, (N,) each; Fig. 4, bottom, and its supplement 1.
+    """Behaviour of a worm in each frame, (N,) each (Fig. 4, bottom, and its supplement 1).
 
-    ``label`` is "forward", "backward" or "turn"; ``phase_rate`` (1/s) is the smoothed speed of the
-    wave towards the tail in body lengths, ``offset`` (rad) the smoothed mean joint angle.
+    ``label`` is "forward", "backward" or "turn". ``phase_rate`` is the smoothed speed of the wave towards the tail, in
+    body lengths per second. ``offset`` (rad) is the smoothed mean joint angle.
     """
 
     label: NDArray[np.str_]
@@ -48,7 +48,7 @@ class Behaviour(NamedTuple):
 
 
 class Phase(NamedTuple):
-    """Frames ``start`` to ``stop - 1``, in which the behaviour stays the same."""
+    """Frames ``start`` to ``stop - 1`` with the same behaviour."""
 
     label: str
     start: int
@@ -60,19 +60,19 @@ def _sine(xi: Array, amplitude: float, wavelength: float, phase: float, offset: 
 
 
 def _sine_slopes(xi: Array, amplitude: float, wavelength: float, phase: float, offset: float) -> Array:
-    # Differences, curve_fit's default, get stuck where the phase is tiny: their step is a fraction of it.
+    # The finite differences of curve_fit fail at tiny phases, because their step is proportional to the phase.
     wave = 2 * np.pi / wavelength
     slope = amplitude * wave * np.cos(wave * (xi - phase))
     return np.stack([np.sin(wave * (xi - phase)), slope * (phase - xi) / wavelength, -slope, np.ones_like(xi)], -1)
 
 
 def fit_sine(joint_angle: ArrayLike) -> SineFit:
-    """Fit a sine along the body to each frame, starting from the frame before.
+    """Fit a sine along the body to each frame, starting from the fit of the previous frame.
 
-    Chung et al. (2024), Methods, "Defining behavioral categories".
+    Source: Chung et al. (2024), Methods, "Defining behavioral categories".
 
     Args:
-        joint_angle ((N, n - 1) float, rad)
+        joint_angle ((N, n - 1) float, rad): Joint angles of the frames.
 
     Raises:
         ValueError: If the fit of a frame does not converge.
@@ -82,7 +82,7 @@ def fit_sine(joint_angle: ArrayLike) -> SineFit:
     angles = np.asarray(joint_angle, float)
     xi = np.linspace(0.0, 1.0, angles.shape[1])
     high, low = xi[angles[0].argmax()], xi[angles[0].argmin()]
-    # The printed guess of the wavelength is negative where the trough lies behind the crest.
+    # The paper's initial wavelength is negative if the trough is behind the crest.
     wavelength = 2 * abs(high - low) or 1.0
     guess = (0.5 * np.ptp(angles[0]), wavelength, high - wavelength / 4, angles[0].mean())
     fits = np.empty((len(angles), 4))
@@ -90,7 +90,7 @@ def fit_sine(joint_angle: ArrayLike) -> SineFit:
         try:
             (amplitude, wavelength, phase, offset), _ = curve_fit(_sine, xi, frame, guess, jac=_sine_slopes)
         except RuntimeError as error:
-            raise ValueError(f"joint_angle: no sine could be fitted to frame {i}: {error}") from None
+            raise ValueError(f"joint_angle must fit a sine, got no convergence in frame {i}: {error}") from None
         if amplitude < 0:
             amplitude, phase = -amplitude, phase - wavelength / 2
         fits[i] = guess = (amplitude, wavelength, phase % wavelength, offset)
@@ -98,14 +98,14 @@ def fit_sine(joint_angle: ArrayLike) -> SineFit:
 
 
 def classify(joint_angle: ArrayLike, interval: float = 1 / FRAME_RATE) -> Behaviour:
-    """Tell forward and backward locomotion and turns apart.
+    """Classify frames as forward or backward locomotion, or as turns.
 
-    Chung et al. (2024), Methods, "Defining behavioral categories". A mean joint angle off zero counts as a turn
-    on one side only: with the angles of the other side of the body nothing is a turn.
+    Source: Chung et al. (2024), Methods, "Defining behavioral categories". Only negative mean joint angles count as
+    turns, so the sign of the angles matters.
 
     Args:
-        joint_angle ((N, n - 1) float, rad): Of the simulated worm.
-        interval (s): Between frames.
+        joint_angle ((N, n - 1) float, rad): Joint angles of the simulated worm.
+        interval (s): Time between frames.
     """
     from scipy.signal import savgol_filter  # slow to import
 
@@ -137,19 +137,19 @@ def play(
     rate: float = FRAME_RATE,
     signals: Sequence[str] = ("centre", "centre_velocity", "rod_angle", "rod_centre", "joint_angle"),
 ) -> dict[str, Array]:
-    """Play a kymogram to many worms: each frame held for 1/rate, from rest in the shape of frame 0.
+    """Play a kymogram on many worms, from rest in the shape of frame 0; each frame is held for 1/rate.
 
-    Chung et al. (2024), Fig. 3; with ``start=medium(...)`` Fig. 5, supplements 2 and 3, and Appendix 1,
+    Source: Chung et al. (2024), Fig. 3; with ``start=medium(...)`` Fig. 5, supplements 2 and 3, and Appendix 1,
     Figs. 3 to 6.
 
     Args:
-        worm: Where its time step does not divide 1/rate, the next smaller one that does is taken.
-        angles ((N, n - 1) float, rad): At least two frames.
-        start, count, signals: As for `ensemble`.
-        rate: Frames a second, from 0.01 to 10^6.
+        worm: Model of the worms. The time step is reduced if it does not divide 1/rate.
+        angles ((N, n - 1) float, rad): Frames of the kymogram, at least two.
+        start, count, signals: As in `ensemble`.
+        rate (Hz): Frame rate, from 0.01 to 10^6.
 
     Returns:
-        dict: Name to array (N, count, ...): as many snapshots as frames.
+        dict: Name to array (N, count, ...), one snapshot per frame.
     """
     steps = int(np.ceil(1 / (rate * worm.dt) - 1e-6))
     if abs(steps * worm.dt * rate - 1) > 1e-6:

@@ -1,4 +1,4 @@
-"""What the worm's figures share: the recorded turns, and how bodies, tracks and kymograms are drawn."""
+"""Common parts of the worm's figures: the recorded turns, and drawings of bodies, tracks and kymograms."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gymnosoma.envs.worm.kymogram import load_kymogram
 Array = NDArray[np.float64]
 
 MM, PN, FW = 1e3, 1e12, 1e15
-"""SI to the units of the paper's axes."""
+"""Factors from SI to the units of the paper's axes."""
 
 HOLD = 1e-3
 """Time for which the authors' program holds a command, s."""
@@ -28,11 +28,11 @@ RADIUS = 40e-6
 
 
 class Recording(NamedTuple):
-    """A recorded turn, and how the paper shows it.
+    """Recorded turn, and the paper's view of it.
 
-    ``side`` is the sign of the recorded angles in the plane of the picture and ``heading`` (rad) the mean
-    rod angle at the beginning, so that the tracks lie as in Fig. 3; ``snapshots`` are frames, among them
-    the ``deep`` bend of Fig. 4, which the rods of the range ``bend`` form.
+    ``side`` is the sign of the recorded angles in the plane of the picture. ``heading`` (rad) is the initial mean rod
+    angle, which orients the tracks as in Fig. 3. ``snapshots`` are the frames drawn there. ``deep`` is the frame of the
+    deep bend of Fig. 4, and ``bend`` the range of the rods that form it.
     """
 
     title: str
@@ -56,7 +56,7 @@ DELTA = Recording("Delta turn", "delta_turn", 1.0, np.pi * 0.97, (30, 90, 127, 1
 
 
 def joints(rod_angle: Array, centre: Array) -> Array:
-    """Ends of the rods (..., n + 1, 2) m of worms of the paper's length."""
+    """Return the ends of the rods (..., n + 1, 2) in m, for worms of the paper's length."""
     worm = Worm()
     rows = worm.rows(int(np.prod(rod_angle.shape[:-1])))
     rows["rod_angle"], rows["centre"] = rod_angle.reshape(len(rows), -1), centre.reshape(len(rows), 2)
@@ -64,7 +64,7 @@ def joints(rod_angle: Array, centre: Array) -> Array:
 
 
 def body(ax: Axes, points: Array, **style: Any) -> None:
-    """Draw a worm with its width from ``points`` (n + 1, 2) m, on axes in mm."""
+    """Draw the outline of a worm with rod ends ``points`` (n + 1, 2) in m, on axes in mm."""
     along = np.gradient(points, axis=0)
     across = np.stack([-along[:, 1], along[:, 0]], -1) / np.linalg.norm(along, axis=1, keepdims=True)
     width = RADIUS * np.sqrt(1 - np.linspace(-1, 1, len(points)) ** 2)[:, None] * across
@@ -74,25 +74,25 @@ def body(ax: Axes, points: Array, **style: Any) -> None:
 
 
 def turn_right(way: Array) -> Array:
-    """Matrix that turns row vectors so that ``way`` (2,) points along x."""
+    """Return the matrix that rotates row vectors so that ``way`` (2,) points along x."""
     x, y = way / np.linalg.norm(way)
     return np.array([[x, -y], [y, x]])
 
 
 def head(ax: Axes, points: Array, size: float = 4.5) -> None:
-    """Mark the head of ``points`` (n + 1, 2) m."""
+    """Mark the head of a worm with rod ends ``points`` (n + 1, 2) in m."""
     x, y = MM * points[0]
     ax.plot(x, y, "o", ms=size, mfc="#ffe14d", mec="#4d4235", mew=0.6, zorder=5, label="head")
 
 
 def tracks(ax: Axes, points: Array) -> None:
-    """Paths of head and tail, points (N, n + 1, 2) m."""
+    """Draw the tracks of head and tail; ``points`` (N, n + 1, 2) are in m."""
     ax.plot(*(MM * points[:, 0]).T, color=HEAD, lw=1.1, label="head track", zorder=1)
     ax.plot(*(MM * points[:, -1]).T, color=TAIL, lw=1.1, label="tail track", zorder=1)
 
 
 def forces(ax: Axes, place: Array, force: Array, longest: float, length: float = 0.4) -> Any:
-    """Arrows of ``force`` (n, 2) N at ``place`` (n, 2) m; ``longest`` N has ``length`` mm."""
+    """Draw arrows of ``force`` (n, 2) N at ``place`` (n, 2) m, with ``longest`` N drawn as ``length`` mm."""
     return ax.quiver(
         *(MM * place).T,
         *force.T,
@@ -106,14 +106,14 @@ def forces(ax: Axes, place: Array, force: Array, longest: float, length: float =
 
 
 def map_arena(ax: Axes) -> None:
-    """Axes of the plane in mm."""
+    """Label axes as the plane in mm, with equal scales."""
     ax.set_aspect("equal")
     ax.set_xlabel("x (mm)")
     ax.set_ylabel("y (mm)")
 
 
 def heat_map(ax: Axes, values: Array, duration: float, limit: float, **style: Any) -> Any:
-    """Heat map of values (N, n) along the body over time, head on top; angles in rad unless styled otherwise."""
+    """Draw a heat map of values (N, n) along the body over time, with the head at the top and limits +- ``limit``."""
     look: dict[str, Any] = {"cmap": "RdBu_r", "vmin": -limit, "vmax": limit, "interpolation": "nearest"}
     image = ax.imshow(values.T, aspect="auto", extent=(0, duration, 1, 0), **look | style)
     ax.set_yticks([0, 1], ["head", "tail"])
@@ -121,13 +121,13 @@ def heat_map(ax: Axes, values: Array, duration: float, limit: float, **style: An
 
 
 def marks(ax: Axes, times: Iterable[float]) -> None:
-    """Triangles over the upper edge at the times of snapshots."""
+    """Mark the times (s) of snapshots by triangles on the upper edge."""
     for t in times:
         ax.plot(t, 1.0, "kv", ms=5, transform=ax.get_xaxis_transform(), clip_on=False, zorder=6)
 
 
 def places(points: Array) -> dict[str, Array]:
-    """Columns of a table with head, tail and middle of ``points`` (..., n + 1, 2) m."""
+    """Return table columns with head, middle and tail of ``points`` (..., n + 1, 2) in m."""
     middle = points.shape[-2] // 2
     return {
         f"{name}_{axis}_mm": MM * points[..., k, a]

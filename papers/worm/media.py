@@ -1,4 +1,4 @@
-"""Supplements of Fig. 5 and Appendix 1, Figs. 3 to 6, of the worm paper: the recorded turns with other friction."""
+"""Supplements of Fig. 5, and Appendix 1, Figs. 3 to 6, of the worm's paper: recorded turns at different friction."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SCHEMES = {"published": "the paper's scheme", "midpoint": "ours"}
 
 @cache
 def _play(recording: Recording, over: str, scheme: str, dt: float, media: tuple[int, int]) -> dict[str, Array]:
-    """Play a recorded turn in the media of a range at once: tracks, friction, and what the paper measures of each."""
+    """Play a recorded turn in a range of media, and return tracks, friction and the paper's measures."""
     chosen = slice(*media)
     friction = medium(SIGMAS[chosen]) if over == "sigma" else medium(1.0, ETAS[chosen])
     start = friction | {"heading": recording.heading}
@@ -41,7 +41,7 @@ def _play(recording: Recording, over: str, scheme: str, dt: float, media: tuple[
 
 
 def _runs(sheet: Sheet, recording: Recording, over: str) -> dict[str, dict[str, Array]]:
-    """Play a recorded turn in all media by both schemes; the paper's takes steps of 1e-6 s at eta of 1e-6 and less."""
+    """Play a recorded turn in all media by both schemes; for eta <= 1e-6, the paper's scheme uses steps of 1e-6 s."""
     jobs = [("midpoint", 0.1 / FRAME_RATE, (0, 11)), ("published", 1e-5, (0, 11 if over == "sigma" else 6))]
     if over == "eta":
         jobs += [("published", 1e-6, (k, k + 1)) for k in range(6, len(ETAS))]
@@ -54,7 +54,7 @@ def _runs(sheet: Sheet, recording: Recording, over: str) -> dict[str, dict[str, 
 
 
 def _tracks(figure: Figure, sheet: Sheet, run: dict[str, Array], over: str, names: list[str]) -> None:
-    """Panel A: where head and tail went in each medium."""
+    """Draw panel A: tracks of head and tail in each medium."""
     values = SIGMAS if over == "sigma" else ETAS
     order = range(len(values))[::-1] if over == "sigma" else range(len(values))
     axes = figure.subplots(3, 4)
@@ -84,7 +84,7 @@ def _tracks(figure: Figure, sheet: Sheet, run: dict[str, Array], over: str, name
 
 
 def _curves(figure: Figure, sheet: Sheet, runs: dict[str, dict[str, Array]], over: str) -> dict[str, Axes]:
-    """Panel B: the measures over the media, by both schemes."""
+    """Draw panel B: the measures over the media, by both schemes."""
     values = SIGMAS if over == "sigma" else ETAS
     axes = dict(zip(("error", "distance", "turning"), figure.subplots(3, 1, sharex=True), strict=True))
     labels = {"error": "$E_\\theta$ (rad)", "distance": "distance (mm)", "turning": "turning S (rad)"}
@@ -197,7 +197,7 @@ def _friction_over_eta(recording: Recording, sheet: Sheet) -> Figure:
         figure.colorbar(image, ax=ax, label="pN", pad=0.01, extend="max")
     for ax in axes[-1]:
         ax.set_xlabel("time (s)")
-    # The pattern, whatever its scale: over segments and frames.
+    # Correlations over segments and frames compare patterns independently of their scale.
     patterns = friction[:, 1:].reshape(len(ETAS), -1)
     alike = np.array([np.corrcoef(patterns[2], pattern)[0, 1] for pattern in patterns])
     sheet.found(pattern=alike[3:7].min(), **{f"alike_{k}": alike[k] for k in range(3, 10)})

@@ -1,4 +1,4 @@
-"""Figures 3 and 4 of the worm paper: recorded turns, forces, power, behaviour."""
+"""Figures 3 and 4 of the worm's paper: recorded turns, forces, power, behaviour."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ HEAT = LinearSegmentedColormap.from_list("heat", ["white", "#2b50c8", "#37b34a",
 
 
 class Turn(NamedTuple):
-    """A simulated turn: joints, points (N, n + 1, 2) m, friction and behaviour."""
+    """Simulated turn: joint angles, rod ends (N, n + 1, 2) in m, friction, rod centres and behaviour."""
 
     joint_angle: Array
     points: Array
@@ -66,12 +66,12 @@ def _turn(recording: Recording, scheme: str = "published") -> Turn:
 
 
 def _phases(behaviour: Behaviour) -> list[Phase]:
-    """Phases of more than one frame: before its first step the worm has no direction."""
+    """Return phases longer than one frame; in the first frame the direction is undefined."""
     return [phase for phase in phases(behaviour.label) if phase.stop - phase.start > 1]
 
 
 def figure_3(sheet: Sheet) -> Figure:
-    """Kymograms of the two turns, whole tracks, and snapshots with the forces on the ground."""
+    """Draw kymograms of the two turns, tracks, and snapshots with the forces on the ground."""
     figure = Figure(figsize=(13, 15.5), layout="constrained")
     figure.suptitle("Turns of real worms, replayed on agar with friction / 100; arrows: force on the ground")
     for k, (part, recording) in enumerate(
@@ -124,7 +124,7 @@ def figure_3(sheet: Sheet) -> Figure:
 
 
 def _compare_bend(sheet: Sheet, recording: Recording) -> None:
-    """Friction of the deep bend, which Figs. 3 and 4 show."""
+    """Add the friction in the deep bend of Figs. 3 and 4 to the sheet."""
     name = f"{recording.kymogram}_"
     for scheme, suffix in (("published", ""), ("midpoint", "_converged")):
         bend, rest = bend_force(_turn(recording, scheme).force.magnitude[recording.deep], slice(*recording.bend))
@@ -133,7 +133,7 @@ def _compare_bend(sheet: Sheet, recording: Recording) -> None:
 
 
 def _wheel(ax: PolarAxes, strongest: float) -> None:
-    """Colour wheel: direction as hue, magnitude as saturation."""
+    """Draw the colour wheel, with direction as hue and magnitude as saturation."""
     phi, rho = np.linspace(0, 2 * np.pi, 181), np.linspace(0, 1, 41)
     hue, strength = np.meshgrid(phi[:-1] / (2 * np.pi), rho[1:])
     ax.pcolormesh(phi, rho, hsv_to_rgb(np.stack([hue, strength, np.ones_like(hue)], -1)))
@@ -143,7 +143,7 @@ def _wheel(ax: PolarAxes, strongest: float) -> None:
 
 
 def figure_4(sheet: Sheet) -> Figure:
-    """Friction on each rod, its magnitude and mean, power, and behaviour over time."""
+    """Draw friction on each rod, its magnitude and mean, power, and behaviour over time."""
     figure = Figure(figsize=(17, 10), layout="constrained")
     for name, part, recording in zip(
         "AB", figure.subfigures(1, 2, squeeze=False, wspace=0.03).ravel(), (OMEGA, DELTA), strict=True
@@ -181,7 +181,7 @@ def figure_4(sheet: Sheet) -> Figure:
 
 
 def _friction(part: SubFigure, directions: Axes, magnitudes: Axes, force: ForceMap, duration: float) -> None:
-    """Friction on each rod, with its direction as hue, and its magnitude."""
+    """Draw friction on each rod, with direction as hue, and its magnitude."""
     strongest = float(f"{np.quantile(force.magnitude, 0.98):.1g}")
     angle = np.arctan2(force.force[..., 1], force.force[..., 0]) / (2 * np.pi) % 1
     strength = np.clip(force.magnitude / strongest, 0, 1)
@@ -198,10 +198,10 @@ def _friction(part: SubFigure, directions: Axes, magnitudes: Axes, force: ForceM
 
 
 def _behaviour(strip: Axes, label: NDArray[np.str_], means: Array, duration: float) -> None:
-    """What the worm does, with the mean power (fW) of each phase."""
+    """Draw the phases of behaviour with their mean power (fW)."""
     for phase, mean in zip(phases(label), means, strict=True):
         a, b = phase.start / FRAME_RATE, phase.stop / FRAME_RATE
-        if phase.stop - phase.start > 1:  # the first frame alone has no direction
+        if phase.stop - phase.start > 1:  # the direction is undefined in the first frame
             strip.axvspan(a, b, color=COLOURS[phase.label], lw=0)
             wide = b - a > 0.1 * duration
             text = f"{phase.label}\n{mean:,.0f} fW" if wide else f"{mean:,.0f} fW"
@@ -215,7 +215,7 @@ def _compare_powers(sheet: Sheet, recording: Recording) -> None:
     label = _turn(recording).behaviour.label
     parts = _phases(_turn(recording).behaviour)
     for scheme, suffix in (("published", ""), ("midpoint", "_converged")):
-        # Both over the phases that the paper's scheme has.
+        # Both schemes are averaged over the phases of the paper's scheme.
         means = FW * phase_means(_turn(recording, scheme).force.power, label)[-len(parts) :]
         powers = {f"_power_{k}{suffix}": mean for k, mean in enumerate(means, 1)}
         ratios = {f"_ratio_{k}{suffix}": mean / means[0] for k, mean in enumerate(means[1:], 2)}
@@ -223,7 +223,7 @@ def _compare_powers(sheet: Sheet, recording: Recording) -> None:
 
 
 def figure_4_supplement_1(sheet: Sheet) -> Figure:
-    """The sines that fit the bodies, and the behaviours that follow from them."""
+    """Draw the sines fitted to the bodies, and the resulting behaviours."""
     figure = Figure(figsize=(15, 11), layout="constrained")
     for name, part, recording in zip(
         "AB", figure.subfigures(1, 2, squeeze=False, wspace=0.03).ravel(), (OMEGA, DELTA), strict=True
@@ -258,7 +258,7 @@ def figure_4_supplement_1(sheet: Sheet) -> Figure:
                 ax.plot(time, smooth, "k", lw=1.2)
             ax.set_ylabel(what, fontsize=9)
             ax.set_xlim(0, time[-1])
-            # The fits of coiled bodies run away.
+            # Fits of coiled bodies diverge; limit the axes to quantiles.
             values = np.concatenate([raw[np.isfinite(raw)], [] if smooth is None else smooth])
             low, high = np.quantile(values, [0.01, 0.99])
             ax.set_ylim(low - 0.15 * (high - low), high + 0.15 * (high - low))
@@ -289,7 +289,7 @@ def figure_4_supplement_1(sheet: Sheet) -> Figure:
 
 
 def _thresholds(axes: list[Axes]) -> None:
-    """What parts the behaviours, as printed."""
+    """Draw the printed thresholds between behaviours."""
     for ax, value, text in ((axes[3], 0.0, "forward above 0"), (axes[4], TURN, f"turn below {TURN:g}")):
         ax.axhline(value, color="0.4", ls="--", lw=1)
         ax.text(0.005, value, f" paper: {text}", color="0.3", fontsize=8, va="top", transform=ax.get_yaxis_transform())

@@ -1,4 +1,4 @@
-"""Figures 2 and 5 of the worm paper: crawling and swimming by sines, and the best sines from water to agar."""
+"""Figures 2 and 5 of the worm's paper: crawling and swimming by sines, and the best sines from water to agar."""
 
 from __future__ import annotations
 
@@ -38,21 +38,24 @@ from .drawing import (
 )
 
 NAMES = {1.0: "crawl", 0.0: "swim"}
-"""Names of what the worm does on agar and in water."""
+"""Names of locomotion on agar (sigma 1) and in water (sigma 0)."""
 
 EVERY = 5e-3
 """Time between records of Fig. 2, s."""
 SHOWN = round(5.0 / EVERY)
-"""Records that Fig. 2 shows."""
+"""Number of records in Fig. 2."""
 
 SIGMAS = np.linspace(0, 1, 11)
 WAVENUMBERS, PERIODS = 0.05 * np.arange(4, 51), 0.1 * np.arange(2, 17)
-"""Grid of Fig. 5A, whose steps give the optima with as many digits as are printed."""
+"""Grid of Fig. 5A; its steps are the resolution of the printed optima."""
 
 
 @cache
 def _locomotion(sigma: float) -> dict[str, Array]:
-    """Crawl for 8 s, or swim for 5 s, by the paper's sine and scheme, from rest in the shape of the wave; along x."""
+    """Simulate 8 s of crawling or 5 s of swimming by the paper's sine and scheme, and rotate the result along x.
+
+    The start is rest in the shape of the wave.
+    """
     wave = SineKymogram.for_medium(sigma, ramp=0.0)
     worm = Worm(WormParams.in_medium(sigma), scheme="published")
     signals = ("centre", "centre_velocity", "rod_angle", "rod_centre", "joint_angle", "friction_force")
@@ -60,7 +63,7 @@ def _locomotion(sigma: float) -> dict[str, Array]:
     run = ensemble(worm, lambda t: wave(t - HOLD / 2), 1, 8.0 if sigma else 5.0, EVERY, HOLD, start, signals)
     run = {name: values[:, 0] for name, values in run.items()}
     run["time"] = np.linspace(0.0, EVERY * (len(run["centre"]) - 1), len(run["centre"]))
-    # The start in the shape of the wave turns the swimmer: show its way from left to right.
+    # The start in the shape of the wave turns the swimmer; rotate its path so that it leads from left to right.
     way = run["centre"][SHOWN] - run["centre"][0]
     turned = turn_right(way)
     for name in ("centre", "centre_velocity", "rod_centre", "friction_force"):
@@ -76,7 +79,7 @@ def _period(sigma: float) -> float:
 
 
 def figure_2(sheet: Sheet) -> Figure:
-    """Crawling and swimming with the paper's sine: commanded and reached angles, trajectory."""
+    """Draw crawling and swimming with the paper's sine: commanded and reached angles, and tracks."""
     figure = Figure(figsize=(12, 7.4), layout="constrained")
     top, bottom = figure.subfigures(2, 1, squeeze=False, height_ratios=[1.75, 1]).ravel()
     kymograms, arenas = top.subplots(2, 2, sharex=True), bottom.subplots(1, 2, sharex=True, sharey=True)
@@ -104,7 +107,7 @@ def figure_2(sheet: Sheet) -> Figure:
 
 
 def _arena(ax: Axes, sheet: Sheet, run: dict[str, Array], points: Array, sigma: float) -> None:
-    """Track, first and last body, and the way beside the one that the printed speed gives."""
+    """Draw tracks, first and last body, and the distances covered at our speed and at the printed speed."""
     tracks(ax, points)
     for k, shade in ((0, 0.4), (len(points) - 1, 1.0)):
         body(ax, points[k], alpha=shade)
@@ -112,7 +115,7 @@ def _arena(ax: Axes, sheet: Sheet, run: dict[str, Array], points: Array, sigma: 
     name, speed_of = NAMES[sigma], crawl_speed if sigma else swim_speed
     speed, paper = MM * speed_of(Worm(scheme="published"), HOLD), sheet.printed(name)
     sheet.found(name, **{"": speed, "_converged": MM * speed_of(Worm())})
-    # Whole periods, which the speed in water is over.
+    # The speed in water refers to whole periods.
     first, last = (0.0, 5.0) if sigma else (2.0, 4.8)
     begin, end = (MM * run["centre"][round(t / EVERY)] for t in (first, last))
     way = paper * (last - first)
@@ -124,7 +127,7 @@ def _arena(ax: Axes, sheet: Sheet, run: dict[str, Array], points: Array, sigma: 
 
 
 def _track_shift(points: Array) -> float:
-    """How far (m) the crests of the tail's track lie from the nearest of the head's, on average along x."""
+    """Return the mean distance (m, along x) of crests in the tail's track from the nearest ones in the head's."""
 
     def crests(track: Array) -> Array:
         y = track[:, 1]
@@ -132,13 +135,13 @@ def _track_shift(points: Array) -> float:
 
     settled = points[round(_period(1.0) / EVERY) :]  # the first period starts from rest
     front, rear = crests(settled[:, 0]), crests(settled[:, -1])
-    rear = rear[(rear > front.min()) & (rear < front.max())]  # where both went
+    rear = rear[(rear > front.min()) & (rear < front.max())]  # range of both tracks
     away = rear[:, None] - front
     return float(np.mean(away[np.arange(len(rear)), np.abs(away).argmin(1)]))
 
 
 def figure_2_supplement_1(sheet: Sheet) -> Figure:
-    """Where along the body forces push forward, thrust, drag and speed over time."""
+    """Draw propulsive forces along the body, and thrust, drag and speed over time."""
     figure = Figure(figsize=(15, 10), layout="constrained")
     pushed = {}
     for panel, part, sigma in zip(
@@ -146,12 +149,12 @@ def figure_2_supplement_1(sheet: Sheet) -> Figure:
     ):
         run, name = _locomotion(sigma), NAMES[sigma]
         part.suptitle("Crawling on agar" if sigma else "Swimming in water", fontsize=13)
-        # Whole periods, two on agar and five in water, after what the start leaves behind.
+        # Whole periods after the initial transient: two on agar, five in water.
         first, last = (4.8, 8.0) if sigma else (2.4, 4.4)
         chosen = slice(round(first / EVERY), round(last / EVERY))
         time, force, speed = run["time"][chosen], run["friction_force"][chosen], run["centre_velocity"][chosen, 0]
         angle = run["rod_angle"][chosen]
-        # Thrust is what the friction across the segments gives along the way, drag what that along them takes.
+        # Thrust is the forward component of friction across the segments, drag that of friction along them.
         drag = np.sum((force[..., 0] * np.cos(angle) + force[..., 1] * np.sin(angle)) * np.cos(angle), 1)
         net = force[..., 0].sum(1)
         thrust = net - drag
@@ -169,7 +172,7 @@ def figure_2_supplement_1(sheet: Sheet) -> Figure:
         sheet.table(f"{panel}_rods", time_s=time[:, None], rod=np.arange(1, 26), force_along_way_pN=PN * force[..., 0])
         sums = {"thrust_pN": PN * thrust, "drag_pN": PN * drag, "speed_mm_per_s": MM * speed}
         sheet.table(panel, time_s=time, **sums)
-        # The paper does not define its thrust; this is the other reading.
+        # The paper does not define thrust. Alternative reading: the sum of all forward forces.
         pushed[sigma] = _variation(np.maximum(force[..., 0], 0).sum(1))
         sheet.found(f"{name}_", thrust=_variation(thrust), speed=_variation(speed))
         if sigma:
@@ -190,7 +193,7 @@ def _variation(values: Array) -> float:
 
 
 def _moments(axes: dict[str, Axes], run: dict[str, Array], frames: NDArray[np.int64]) -> None:
-    """Bodies of four frames with the forces on them."""
+    """Draw the bodies of four frames with the forces on them."""
     longest = np.linalg.norm(run["friction_force"][frames], axis=-1).max()
     for k, frame in enumerate(frames):
         ax = axes[str(k)]
@@ -208,7 +211,7 @@ def _moments(axes: dict[str, Axes], run: dict[str, Array], frames: NDArray[np.in
 def _sums(
     sums: Axes, speeds: Axes, time: Array, thrust: Array, drag: Array, speed: Array, sigma: float, bent: Array
 ) -> None:
-    """Thrust and drag of the whole body, and its speed, over time; ``bent`` is how far it is one C."""
+    """Draw the body's thrust, drag and speed over time; ``bent`` is the modulus of the mean joint angle (rad)."""
     sums.plot(time, PN * thrust, color="#b8322c", label="thrust: friction across the segments")
     sums.plot(time, PN * drag, color="#3b6fb6", label="drag: friction along them")
     sums.plot(time, PN * (thrust + drag), "k", lw=1, label="sum")
@@ -228,7 +231,7 @@ def _sums(
 
 
 def _lag(cause: Array, effect: Array) -> float:
-    """By how much (s) ``effect`` follows ``cause``, within the half period in which the C recurs."""
+    """Return the lag (s) of ``effect`` after ``cause``, up to half a period, after which the C shape recurs."""
     lags = np.arange(round(_period(0.0) / 2 / EVERY))
     links = [np.corrcoef(cause[: len(cause) - k], effect[k:])[0, 1] for k in lags]
     return EVERY * float(lags[int(np.argmax(links))])
@@ -240,14 +243,14 @@ def _grids() -> list[Array]:
 
 
 def best_waves() -> tuple[Array, Array]:
-    """Wavenumber and period (s) of the fastest wave for each medium."""
+    """Return wavenumber and period (s) of the fastest wave in each medium."""
     best = np.array([np.unravel_index(np.nanargmax(grid), grid.shape) for grid in _grids()])
     return WAVENUMBERS[best[:, 0]], PERIODS[best[:, 1]]
 
 
 @cache
 def _gaits() -> dict[str, Array]:
-    """Worms with the best wave of each medium over two periods after 5 s, 40 records of each period."""
+    """Simulate the best wave of each medium, and return two periods after 5 s with 40 records each."""
     nu, period = best_waves()
     place = np.linspace(0, 1, 24)
     worm, slots = Worm(dt=1e-3), np.arange(len(SIGMAS))
@@ -264,11 +267,11 @@ _SHAPE = ("centre", "rod_angle", "joint_angle")
 
 
 OPTIMA = {0: ("water", 0.667, 0.4), 10: ("agar", 1.832, 1.6)}
-"""Media of Fig. 5 with a printed optimum, and wavenumber and period (s) of the animal in them, as printed."""
+"""Media of Fig. 5 with a printed optimum: name, and the animal's printed wavenumber and period (s)."""
 
 
 def figure_5(sheet: Sheet) -> Figure:
-    """Speed over wavenumber and period from water to agar, the best waves and their shapes."""
+    """Draw the speed over wavenumber and period from water to agar, the best waves and their shapes."""
     for _ in sheet.progress(range(1), "speeds over waves and media"):
         grids = _grids()
     nu, period = best_waves()
@@ -311,7 +314,7 @@ def figure_5(sheet: Sheet) -> Figure:
 
 
 def _maps(figure: SubFigure, nu: Array, period: Array, marked: dict[int, list[float]]) -> None:
-    """Panel A: the speed of each wave in each medium."""
+    """Draw panel A: the speed of each wave in each medium."""
     figure.suptitle("Speed over 5 s from straight rest, A = 0.6 rad; star: best wave; diamond: printed optimum")
     axes = figure.subplots(3, 4)
     for ax, sigma, grid, x, y in zip(axes.flat, SIGMAS, _grids(), nu, period, strict=False):
@@ -334,11 +337,11 @@ def _maps(figure: SubFigure, nu: Array, period: Array, marked: dict[int, list[fl
 
 
 def _label_spots(ax: Axes, nu: Array, period: Array) -> None:
-    """Write the media beside their best waves."""
+    """Label the best waves with their media."""
     spots: Iterable[tuple[float, float]] = sorted(set(zip(nu.tolist(), period.tolist(), strict=True)))
     for k, spot in enumerate(spots):
         here = [f"{sigma:.1f}" for sigma, x, y in zip(SIGMAS, nu, period, strict=True) if (x, y) == spot]
-        above = bool(k % 2)  # neighbours lie close together
+        above = bool(k % 2)  # neighbours are close together
         ax.annotate(
             ", ".join(here),
             spot,
@@ -350,7 +353,7 @@ def _label_spots(ax: Axes, nu: Array, period: Array) -> None:
 
 
 def figure_5_supplement_1(sheet: Sheet) -> Figure:
-    """Bodies over a period of the best wave of each medium, and the waves that they carry."""
+    """Draw bodies over a period of the best wave of each medium, and the waves along them."""
     for _ in sheet.progress(range(1), "best waves"):
         gaits = _gaits()
     nu, period = best_waves()
@@ -370,7 +373,7 @@ def figure_5_supplement_1(sheet: Sheet) -> Figure:
         ax.label_outer()
         name = {0: " (water)", 10: " (agar)"}.get(k, "")
         ax.set_title(f"$\\sigma$ = {SIGMAS[k]:.1f}{name}: $\\nu$ = {nu[k]:.2f}, T = {period[k]:.1f} s", fontsize=10)
-    # From head to tail the first harmonic of the joint angles lags by this many periods.
+    # Number of periods by which the first harmonic of the joint angles lags from head to tail.
     harmonic = np.tensordot(np.exp(2j * np.pi * np.arange(40) / 40), gaits["joint_angle"][:40], 1)
     waves = np.ptp(np.unwrap(np.angle(harmonic), axis=1)[:, [0, -1]], axis=1) / (2 * np.pi)
     last = axes.flat[-1]
