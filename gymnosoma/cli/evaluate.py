@@ -160,7 +160,7 @@ def _show_body(env_id: str, measures: Mapping[str, Mapping[str, Any]]) -> None:
 
     players = list(next(iter(measures.values()))["policies"])
     table = Table(title=env_id.split("/")[1])
-    for column in ("measure", *players, "limit", "known of the animal"):
+    for column in ("measure", *players, "limit", "known values"):
         table.add_column(escape(column), justify="right" if column in (*players, "limit") else "left")
     for name, entry in measures.items():
         beyond = entry.get("beyond", ())
