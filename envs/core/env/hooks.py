@@ -13,15 +13,19 @@ import functools
 import inspect
 import textwrap
 import types
+import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
-from numba.core.errors import NumbaError
+from numba.core.errors import NumbaError, NumbaExperimentalFeatureWarning
 from numpy.typing import NDArray
 
 from ..kernels.jit import kernel, rebound
 from .spec import LIMIT
+
+# numba tells when one record begins as another does, though it takes the kernel of the right one.
+warnings.filterwarnings("ignore", ".* has been considered a subtype", NumbaExperimentalFeatureWarning)
 
 NAMES = ("prepare", "command", "reward", "ending", "sense", "info")
 """Hooks that every task has."""
