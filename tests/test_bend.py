@@ -279,7 +279,7 @@ def test_amplitudes_are_those_of_the_joints():
     np.testing.assert_allclose(0.5 * seen[:, :6], np.tile([0.1, 0, 0, -0.3, 0, 0], (4, 1)), atol=1e-6)
     np.testing.assert_allclose(seen[:, 12:18], np.tile([0, 1, 0, 0, 0, 0], (4, 1)), atol=1e-6)
     np.testing.assert_array_equal(seen[:, 18:], plain[:, 72:])
-    assert "amplitudes of 6 cosines along the body, as of 24 joints" in envs.__doc__
+    assert "amplitudes of 6 cosines along the body, scaled to 24 joints" in envs.__doc__
 
 
 @pytest.mark.parametrize(
