@@ -1,1 +1,1 @@
-"""What maintainers run: speed against peers, publishing of results, making of tables. Not in the wheel."""
+"""Commands for maintainers: speed comparisons, publishing of results, checks of tasks. Not in the wheel."""

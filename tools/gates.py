@@ -1,6 +1,7 @@
-"""Gates that a task passes before policies are ranked on it: feedback pays, nothing is free, the scale resolves.
+"""Checks that a task must pass before policies are ranked on it.
 
-``docs/gates.csv`` holds what was found, a row for each id, with the fingerprint of how the id behaved then.
+Feedback must increase the score, no script may reach the top of the scale, and the scale must resolve differences.
+``docs/gates.csv`` has the results, a row for each id, with the fingerprint of the id's behaviour at that time.
 """
 
 from __future__ import annotations
@@ -28,21 +29,24 @@ from gymnosoma.envs.core.env.documentation import figures, normaliser
 from .publish import checkout
 
 FILE = "gates.csv"
-"""File in docs."""
+"""Name of the file of results, in docs."""
 
 LEAST, MOST, RESOLVED, FAILING, SATURATED = 0.2, 0.9, 0.03, 0.05, 0.05
-"""Of the scale: what feedback must be worth, what a script may reach, how wide half of a paired interval of `EPISODES`
-may be; the share of episodes of the best reference that may fail otherwise than by what the task measures, and that of
-commands of the motion that may be at their ends."""
+"""Limits of the checks.
+
+As shares of the scale: smallest value of feedback, largest score of a script, largest half width of the paired interval
+of `EPISODES`. Then the largest share of failed episodes of the best reference (failures that the task itself measures
+do not count), and the largest share of motion commands at their limits.
+"""
 
 GUESS = "guess"
-"""Reference of a task of perception that answers without touching; it stands where others have a replay."""
+"""Reference of perception tasks that answers without touching; it takes the place of the replay."""
 
 MEASURED = {
     **dict.fromkeys(("StandPulse-v0", "StandGains-v0"), "whoever falls has failed at the task itself"),
     **dict.fromkeys(("WhiskerLocalize-v0", "WhiskerDetect-v0", "WhiskerTexture-v0"), "a wrong answer is the score"),
 }
-"""Ids whose failures are what the task measures, and why."""
+"""Ids in which a failure is part of the score, and why."""
 
 COLUMNS: tuple[str, ...] = (
     "id",
@@ -66,24 +70,24 @@ def gates(
     episodes: int = EPISODES,
     write: bool = False,
 ) -> None:
-    """Measure what a task must hold before policies are ranked on it.
+    """Check tasks before policies are ranked on them.
 
-    (a) The better of the best reference and of a policy that was trained is worth at least .2 of the scale more than a
-    replay of its own actions (in tasks of perception: than answering without touching); (b) no reference reaches .9 of
-    the scale; (c) best reference and policy keep to the limits of the animal, and at most
-    5% of the commands that move it are at their ends; (d) half of the 95% interval of the mean
-    difference from the animal's own controller is at most 3% of the scale; (e) less than 5% of the best reference's
-    episodes fail otherwise than by what the task measures.
+    (a) The best closed-loop policy (reference or trained) scores at least 0.2 of the scale more than a replay of its
+    actions, or, in perception tasks, than answering without touching. (b) No reference scores more than 0.9 of the
+    scale. (c) The best reference and the trained policy respect the animal's limits, and at most 5% of their motion
+    commands are at the limits of the action. (d) The half width of the 95% interval of the mean difference from the
+    animal's own controller is at most 3% of the scale. (e) Less than 5% of the best reference's episodes fail, not
+    counting failures that the task measures.
 
     Args:
         ids: Environments; all by default.
-        policy: One that was trained, as for `evaluate`, where a single id is given.
-        episodes: From seed 10000 on.
+        policy: Trained policy, as in `evaluate`; requires a single id.
+        episodes: Number of episodes, from seed 10000 on.
         write: Write the rows into docs/gates.csv.
     """
     names = [full_id(name) for name in ids] or all_ids()
     if policy is not None and len(names) != 1:
-        raise ValueError(f"ids must be one where a policy is given, got {len(names)}")
+        raise ValueError(f"ids must be a single id if a policy is given, got {len(names)} ids")
     if episodes < 2:
         raise ValueError(f"episodes must be at least 2, got {episodes!r}")
     learned = None if policy is None else find_policy(names[0], policy)
@@ -96,10 +100,10 @@ def gates(
 
 
 def row(env_id: str, learned: Policy | None, episodes: int) -> dict[str, Any]:
-    """Row of an id.
+    """Measure the row of an id.
 
     Raises:
-        ValueError: If its scores are not normalised.
+        ValueError: If the scores of the id are not normalised.
     """
     from scipy.stats import t
 
@@ -161,7 +165,7 @@ def row(env_id: str, learned: Policy | None, episodes: int) -> dict[str, Any]:
 
 
 def failing(row: Mapping[str, Any]) -> list[str]:
-    """Gates that a row does not pass, by their letters."""
+    """Return the letters of the checks that a row fails."""
     gates = {
         "a": float(row["feedback"]) >= LEAST,
         "b": float(row["script_share"]) <= MOST,
@@ -173,7 +177,7 @@ def failing(row: Mapping[str, Any]) -> list[str]:
 
 
 def kept() -> dict[str, dict[str, str]]:
-    """Rows of the checkout by the name of the id."""
+    """Read docs/gates.csv, and return its rows by id."""
     file = checkout() / "docs" / FILE
     text = file.read_text("utf-8") if file.is_file() else ""
     return {each["id"]: each for each in csv.DictReader(io.StringIO(text))}

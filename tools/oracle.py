@@ -1,10 +1,10 @@
-"""Finds the score that normalised scores call 1: fits a controller to each of some frozen episodes, by CMA-ES.
+"""Find the score that is 1 on the normalised scale, by fitting a controller to each of some fixed episodes with CMA-ES.
 
 ::
 
     python -m tools.oracle WormSwim-v0 --write
 
-No learning takes part, and no trained policy. The mean of the best scores is no bound: a policy can pass it.
+The search uses no learning and no trained policy. The mean of the best scores is not a bound: a policy can exceed it.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from . import publish
 from .oracles import ORACLES, Oracle
 
 ORACLE_SEED = 40_000
-"""First seed of the frozen episodes; nothing else is played, searched or learned in them."""
+"""First seed of the episodes, which are used for this search only."""
 
 TOGETHER = 16
-"""Episodes that are searched side by side, in one piece of work."""
+"""Number of episodes that one job searches at the same time."""
 
 SEARCHES = 2
-"""Searches of each episode, by other random numbers: they show whether one would do."""
+"""Number of searches of each episode, with different random numbers; their difference shows convergence."""
 
 STILL, AGREE = 0.01, 0.02
-"""Shares of the scale that the second half of the generations, and another search, may add in a converged search."""
+"""Convergence limits, as shares of the scale: gain in the second half of the generations, difference of searches."""
 
 
 def oracle(
@@ -54,16 +54,19 @@ def oracle(
     folder: Path = Path("oracle"),
     write: bool = False,
 ) -> None:
-    """Find the 1 of an id's scale: fit a controller to each of some frozen episodes, twice, by CMA-ES.
+    """Find the score that is 1 on an id's scale, by fitting a controller to each of some episodes twice with CMA-ES.
 
     The search has converged if the second half of the generations adds less than 1% of the scale, and the two searches
-    differ by less than 2% of it. After a kill the same command goes on.
+    differ by less than 2% of it. If the command is interrupted, run it again to continue.
 
     Args:
-        episodes: Frozen episodes, from seed 40000 on.
-        generations, population: Of each search.
-        folder: Where the results of the searches are kept.
-        write: Write the result into assets/normalisers.toml; refused if it has not converged.
+        env_id: Environment.
+        episodes: Number of episodes, from seed 40000 on.
+        generations: Number of generations of each search.
+        population: Number of candidates per generation.
+        processes: Number of processes.
+        folder: Folder for the results of the searches.
+        write: Write the result into assets/normalisers.toml; an error if the search has not converged.
     """
     env_id = full_id(env_id)
     numbers = len(oracle_of(env_id).start)
@@ -91,27 +94,31 @@ def oracle(
             print(f"{what} {share:.2%} of the scale; at most {limit:.0%} counts as converged.")
     if write:
         if not converged:
-            raise ValueError("write must be given where the search has converged: give more --generations")
+            raise ValueError("write requires a converged search: increase --generations")
         why = f"an oracle of {numbers} numbers, fitted to each of {episodes} episodes in {generations} generations"
         publish.freeze({env_id: {"best": float(f"{value:.4g}"), "bound": False, "why": why}})
         print("Written: assets/normalisers.toml.")
 
 
 def oracle_of(env_id: str) -> Oracle:
-    """The oracle of an id; ValueError where its scale has a bound instead."""
+    """Return the oracle of an id.
+
+    Raises:
+        ValueError: If the id has none, because its scale ends at a bound or has no end.
+    """
     if task_class(env_id) not in ORACLES:
-        raise ValueError(f"id must be one with an oracle, got {env_id!r}, whose scale ends at a bound or has no end")
+        raise ValueError(f"id must have an oracle, got {env_id!r}, whose scale ends at a bound or has no end")
     return ORACLES[task_class(env_id)]
 
 
 def search(
     env_id: str, episodes: int, generations: int, population: int, folder: Path, engine: Workers
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Search all episodes; ``folder`` keeps the pieces that are done, and the same call does the others.
+    """Search all episodes, except those with results in ``folder``.
 
     Returns:
-        start (E,), best (searches, generations, E): Scores, in the unit that is shown, of the parameters with which the
-            searches begin, and the best so far after each generation.
+        start (E,): Scores of the initial parameters, in the unit shown to users.
+        best (searches, generations, E): Best score after each generation.
     """
     depends = of_values(of_id(env_id, oracle_of(env_id).env), controllers_digest(env_id), generations, population)
     files, pieces = {}, {}
@@ -132,13 +139,13 @@ def search(
 
 
 def _search(env_id: str, first: int, episodes: int, number: int, generations: int, population: int, file: Path) -> None:
-    """Search some episodes from the ``first`` on, and write the start's and the best scores after each generation."""
+    """Search ``episodes`` episodes from ``first`` on, and write the initial and best scores to ``file``."""
     own, score = oracle_of(env_id), task_of(env_id).score
     seeds = range(ORACLE_SEED + first, ORACLE_SEED + first + episodes)
     env = {**own.env, **({"split": None} if task_class(env_id).hidden else {})}
 
     def play(candidates: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Scores (E, P) of parameters (E, P, k)."""
+        """Return the scores (E, P) of parameters (E, P, k)."""
         players = candidates.shape[1]
         rows = candidates.swapaxes(0, 1).reshape(players * episodes, -1)
 

@@ -1,4 +1,4 @@
-"""Controllers that are fitted to one episode each; how well they do is what normalised scores call 1, see `oracle`."""
+"""Controllers that are fitted to single episodes; their mean score is 1 on the normalised scale, see `oracle`."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ from gymnosoma.envs.worm.tasks import Crawl, Swim
 
 @dataclass(frozen=True)
 class Oracle:
-    """What an episode is worth to somebody who has tried it before: a controller, fitted to each episode by itself.
+    """Controller whose parameters are fitted to each episode separately.
 
-    Its parameters are searched in episodes whose hidden values, noise and pushes return with their seed, so that the
-    search knows them by what they do. The mean of the best is what the scale calls 1.
+    A seed determines the hidden values, noise and pushes of an episode, so the search can adapt to them. The mean of
+    the best scores is 1 on the normalised scale.
     """
 
     make: Callable[[Any, Floats], Controller | TaskController]
-    """Makes the controller of the task and parameters (B, k), of which row i has its own."""
+    """Function of a task and parameters (B, k), one row per environment, that makes the controller."""
     start: Sequence[float]
-    """Parameters (k,) with which each search begins, such as those of the best reference."""
+    """Initial parameters (k,) of each search, such as those of the best reference."""
     spread: Sequence[float]
-    """Standard deviation (k,) of each in the first generation."""
+    """Standard deviations (k,) of the parameters in the first generation."""
     env: Mapping[str, Any] = field(default_factory=dict)
-    """Arguments of the environment that it needs."""
+    """Arguments of the environment."""
 
 
 class Waves:
-    """A periodic wave for each row, whose amplitude grows over the first period as that of `SineKymogram` does.
+    """Periodic wave of each row, with an amplitude that grows over the first period, as in `SineKymogram`.
 
     Args:
-        period ((B,) float, s)
-        cosines, sines ((H, B, n_joints) float, rad): Parts of each harmonic.
+        period ((B,) float, s): Period of each wave.
+        cosines, sines ((H, B, n_joints) float, rad): Amplitudes of each harmonic.
     """
 
     reads: tuple[str, ...] = ()
@@ -50,7 +50,7 @@ class Waves:
         self._period, self._parts = period, list(zip(cosines, sines, strict=True))
 
     def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
-        """Control angles (B, n_joints) rad at times ``t`` (B,) s."""
+        """Return the control angles (B, n_joints) in rad at times ``t`` (B,) in s."""
         phase = t / self._period
         height, angle = np.minimum(phase, 1.0), 2 * np.pi * phase
         return sum(
@@ -60,10 +60,10 @@ class Waves:
 
 
 def _gait(task: Any, parameters: Floats) -> Controller:
-    """A steered wave for each row, (B, 6 + 2 x the number of spatial modes).
+    """Make the steered wave of each row of ``parameters``, (B, 6 + 2 x number of spatial modes).
 
-    Parameters: amplitude, wavenumber, period, gain, limit and integral; then what is added to its cosine and its sine
-    in time, by spatial modes.
+    The parameters are amplitude, wavenumber, period, gain, limit and integral, then the coefficients of the spatial
+    modes added to the wave's cosine and to its sine in time.
     """
     amplitude, wavenumber, period, gain, limit, integral = parameters[:, :6].T
     period, phase = np.maximum(period, 0.1), wavenumber[:, None] * np.linspace(0.0, 2 * np.pi, task.animal.drive_size)
@@ -74,14 +74,14 @@ def _gait(task: Any, parameters: Floats) -> Controller:
 
 
 def _gaits(start: str) -> Oracle:
-    """Oracle that begins with parameters of `_gait`, the best of a search over all episodes of the training split."""
+    """Make an oracle of `_gait` whose initial parameters are the best of a search over the whole training split."""
     begin = [float(each) for each in start.split()]
     spread = [0.03, 0.1, 0.05 * begin[2], 0.05, 0.1, 0.02] + [0.03] * (len(begin) - 6)
     return Oracle(_gait, begin, spread, {"actions": "angles"})
 
 
 class PlannedWave(SteeredWave):
-    """A steered wave with a ``plan`` (B, K) that is added to its bias, linear between K knots over ``duration`` (s)."""
+    """Steered wave with a ``plan`` (B, K) added to its bias, linear between K knots over ``duration`` (s)."""
 
     def __init__(self, task: Any, plan: Floats, duration: float, **parameters: Any) -> None:
         super().__init__(task, **{**WAVES[type(task)], **parameters})
@@ -96,10 +96,10 @@ class PlannedWave(SteeredWave):
 
 
 def _planned_waves(duration: float, knots: int, steering: float, **parameters: tuple[float, float]) -> Oracle:
-    """Oracle: the steered wave and a plan of its bias, for each episode by itself.
+    """Make an oracle of a steered wave and a plan of its bias.
 
-    ``parameters`` are those that are searched, each with the first value and its standard deviation; ``steering`` is
-    that of the plan.
+    ``parameters`` are the searched parameters, each with its initial value and standard deviation. ``steering`` is the
+    standard deviation of the plan's knots.
     """
     count = len(parameters)
 
@@ -112,13 +112,13 @@ def _planned_waves(duration: float, knots: int, steering: float, **parameters: t
 
 
 def _known_load(task: HindlimbHold, numbers: Floats) -> Controller:
-    """The integral reflex with parameters of each row, which knows from the first step on what the load demands."""
+    """Make the integral reflex with the parameters of each row, including the initial sum, which suits the load."""
     stretch, rate, integral, lead = np.split(numbers[:, :4], 4, 1)
     return IntegralReflex(task, stretch, rate, integral, lead=lead, start=numbers[:, 4:])
 
 
 ORACLES: dict[type, Oracle] = {
-    # None knows what is hidden, but steers, and has the best gait for it.
+    # These controllers do not read hidden values; their gait and steering are fitted to them.
     Crawl: _gaits(
         "0.582 1.77 0.877 0.463 0.439 0.0745 -0.0601 -0.137 -0.135 "
         "-0.0163 0.0373 -0.0348 0.0423 -0.0399 0.135 0.0463 0.0118 -0.0328"
@@ -143,7 +143,7 @@ ORACLES: dict[type, Oracle] = {
     lamprey.Escape: _planned_waves(
         4.0, 4, 0.7, frequency=(5.0, 0.5), wavelength=(0.82, 0.06), head=(0.5, 0.3), tail=(2.5, 0.8)
     ),
-    # The first guess is the integral reflex itself; how far its sum varies is what it ends with in the training split.
+    # The initial values are the integral reflex itself; the spreads are those of its final sum in the training split.
     HindlimbHold: Oracle(
         _known_load,
         start=(22.7, 0.37, 9.8, 0.89, *[0.0] * 7),
@@ -151,4 +151,4 @@ ORACLES: dict[type, Oracle] = {
         env={"actions": "excitation"},
     ),
 }
-"""Oracle of each task whose scale does not end at a bound."""
+"""Oracles of the tasks whose scale does not end at a bound."""

@@ -1,7 +1,7 @@
-"""Writes measured results into this checkout, and finds published files that are stale.
+"""Write published results into a clone, and find published files that are out of date.
 
 ``python -m tools.publish`` makes README's table, the site's page of results and the scores in the documentation from
-``docs/results/results.jsonl.xz``. ``--add FILE`` puts the results of ``benchmark run`` into that file first.
+``docs/results/results.jsonl.xz``. ``--add FILE`` first adds the results of ``benchmark run`` to that file.
 """
 
 from __future__ import annotations
@@ -40,24 +40,20 @@ from gymnosoma.envs.core.env.documentation import FIGURES, NORMALISERS, normalis
 
 PUBLISHED = "docs/results/results.jsonl.xz"
 VALIDATION_EPISODES = 128
-"""Episodes that choose among trainings."""
+"""Number of episodes for the choice among trainings."""
 
 FEW = 4
-"""Episodes by which `stale` compares a policy with its results."""
+"""Number of episodes that `stale` repeats to compare a policy with its results."""
 
 SCALE = ("floor", "best", "bound", "why")
 """Keys of a normaliser."""
 
-ANIMALS = {"worm": "worm", "lamprey": "lamprey", "whisker_chain": "vibrissa", "whisker_rod": "whisker on sandpaper"}
-ANIMALS |= {"neuromechanic": "musculoskeletal"}
-"""README's names of the animals, by their folders."""
-
 SHORT = 60
-"""Largest number of characters of a task in README."""
+"""Largest number of characters of a task's description in README."""
 
 
 def checkout() -> Path:
-    """Folder of the checkout that this package is run from."""
+    """Return the folder of the clone from which this package is imported."""
     return Path(gymnosoma.__file__).resolve().parents[1]
 
 
@@ -65,16 +61,16 @@ def publish(add: tuple[Path, ...] = (), floors: bool = False, ship: Path | None 
     """Write tables, pages and scores from the published results.
 
     Args:
-        add: Results of ``benchmark run``, which replace those of the same ids and entrants.
-        floors: Set the 0 of each scale to the better of the animal's own controller and zero actions.
-        ship: Folder of ``benchmark run --learner recipe``: copy the best training of each id into assets/policies.
-        check: Only list what is stale; the exit status is then 1.
+        add: Files of results of ``benchmark run``; they replace those of the same ids and entrants.
+        floors: Set the lower end of each scale to the better of the animal's own controller and zero actions.
+        ship: Folder of ``benchmark run --learner recipe``; the best training of each id is copied into assets/policies.
+        check: List files and figures that are out of date, with exit status 1 if there are any, and write nothing.
     """
     root = checkout()
     if check:
         problems = list(stale(root))
         print(*problems, sep="\n")
-        sys.exit(f"{len(problems)} published files or figures are stale" if problems else 0)
+        sys.exit(f"{len(problems)} published files or figures are out of date" if problems else 0)
     if ship is not None:
         print(*ship_trainings(ship, root), sep="\n")
     lines = results.read(root / PUBLISHED)
@@ -103,7 +99,7 @@ def _key(line: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def pages(rows: Sequence[tables.Row], root: Path) -> dict[Path, str]:
-    """Texts that are made of the results, by file."""
+    """Return the generated texts by file."""
     page, readme = root / "docs" / "results" / "index.md", root / "README.md"
     text = put(page.read_text("utf-8"), "policies", tables.policies(rows))
     return {
@@ -114,16 +110,16 @@ def pages(rows: Sequence[tables.Row], root: Path) -> dict[Path, str]:
 
 
 def put(page: str, name: str, text: str) -> str:
-    """Put a text between the marks ``<!-- name -->`` and ``<!-- /name -->`` of a page."""
+    """Replace the text between the marks ``<!-- name -->`` and ``<!-- /name -->`` of a page."""
     before, mark, rest = page.partition(f"<!-- {name} -->\n")
     _, end, after = rest.partition(f"<!-- /{name} -->")
     if not mark or not end:
-        raise ValueError(f"page must have marks around {name!r}")
+        raise ValueError(f"page must have the marks <!-- {name} --> and <!-- /{name} -->")
     return f"{before}{mark}{text.strip()}\n{end}{after}"
 
 
 def readme_table(rows: Sequence[tables.Row]) -> str:
-    """README's table of ids: task, animal, and the score of training beside that of the animal's own controller."""
+    """Return README's table of ids: task, animal, and the scores of the trained policy and the animal's controller."""
     text = (checkout() / "pyproject.toml").read_text("utf-8")
     site, ahead, count, lines = tomllib.loads(text)["project"]["urls"]["Documentation"], tables.ahead(rows), 0, []
     for entry in CATALOGUE:
@@ -138,8 +134,8 @@ def readme_table(rows: Sequence[tables.Row]) -> str:
             score += f" ({cells['baseline'].score.mean:.3g})" if "baseline" in cells else ""
         task = summary(task_class(env_id)).rstrip(".")
         cut = re.match(f"(.{{,{SHORT}}})[,;:]", task) if len(task) > SHORT else None
-        animal = entry.task.partition(".")[0]
-        animal, link = ANIMALS.get(animal, animal), f"[page]({site}/environments/{entry.name}.html)"
+        animal = entry.task.partition(".")[0].replace("_", " ")
+        link = f"[page]({site}/environments/{entry.name}.html)"
         lines.append([f"`{entry.name}`", cut[1] if cut else task, animal, score, link])
     table = tables.markdown(["id", "task", "animal", "trained", "link"], lines)
     return (
@@ -151,7 +147,7 @@ def readme_table(rows: Sequence[tables.Row]) -> str:
 
 
 def figures_of(rows: Sequence[tables.Row]) -> dict[str, Any]:
-    """Scores of each id that its documentation shows."""
+    """Return the scores that the documentation of each id shows."""
     figures = {}
     for env_id in all_ids():
         policies: dict[str, Any] = {}
@@ -175,7 +171,7 @@ def _six(value: float) -> float:
 
 
 def floors_of(rows: Sequence[tables.Row]) -> dict[str, float]:
-    """The better of the animal's own controller and of zero actions, of each id that has a scale."""
+    """Return the lower end of each id's scale: the better of the animal's own controller and zero actions."""
     floors = {}
     for env_id in all_ids():
         cells = tables.at(rows, env_id)
@@ -185,8 +181,8 @@ def floors_of(rows: Sequence[tables.Row]) -> dict[str, float]:
 
 
 def freeze(entries: Mapping[str, Mapping[str, Any]]) -> None:
-    """Set keys of normalisers, by id; all others stay as they are."""
-    normalisers.cache_clear()  # the file may have changed since this process began
+    """Update keys of the normalisers of some ids in assets."""
+    normalisers.cache_clear()  # the file may have changed since it was read
     scales = {name: dict(entry) for name, entry in normalisers().items()}
     for env_id, entry in entries.items():
         scales.setdefault(env_id.removeprefix("gymnosoma/"), {}).update(entry)
@@ -203,12 +199,12 @@ def freeze(entries: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 def ship_trainings(folder: Path, root: Path) -> list[str]:
-    """Copy the best training of each id into the assets, by its score in the validation episodes.
+    """Copy the training of each id with the best validation score into the assets.
 
-    It must be better than the policy that is shipped now, and within the limits of the task.
+    It must score better than the policy shipped so far, and respect the limits of the task.
 
     Returns:
-        list of str: For each id the decision, and the reason.
+        list of str: Decisions and their reasons.
     """
     trainings: dict[str, list[Policy]] = {}
     for line in results.read(folder / "results.jsonl"):
@@ -241,14 +237,14 @@ def ship_trainings(folder: Path, root: Path) -> list[str]:
 
 
 def validated(env_id: str, policy: Policy) -> dict[str, Any]:
-    """Measure a policy in the episodes that choose among trainings, for its card."""
+    """Measure a policy in the validation episodes, for its card."""
     env = {"split": None} if task_class(env_id).hidden else {}
     results = evaluate(env_id, policy, VALIDATION_EPISODES, VALIDATION_SEED, **env)
     return scores_of(env_id, policy, results) | {"seed": VALIDATION_SEED}
 
 
 def beyond_limits(env_id: str, policy: Policy) -> list[str]:
-    """Name the measures of the body in which a policy passes a limit of the task."""
+    """List the physiological measures in which a policy exceeds a limit of the task."""
     problems = []
     for measure, entry in physiology(env_id, [policy], seed=VALIDATION_SEED).items():
         value = entry["policies"][policy.name]
@@ -258,11 +254,11 @@ def beyond_limits(env_id: str, policy: Policy) -> list[str]:
 
 
 def thresholds(rows: Sequence[tables.Row]) -> dict[str, tuple[float, float] | None]:
-    """Returns between which the ``reward_threshold`` of an id belongs: of the best constant, and of the best known.
+    """Return the range of returns allowed for each id's ``reward_threshold``.
 
-    The best known is a policy that was measured, or the normaliser where that is no bound. (It becomes a return on the
-    line through chance and the best constant, as a score is a multiple of the return, or the return.) None where
-    nothing known is better than the best constant.
+    The lower end is the return of the best constant policy. The upper end is the best return of a measured policy, or
+    of the normaliser's best score if that is not a bound. (The line through the random and the best constant policy
+    converts this score to a return.) The range is None if no policy is better than the best constant one.
     """
     between: dict[str, tuple[float, float] | None] = {}
     for env_id, result in figures_of(rows).items():
@@ -279,7 +275,7 @@ def thresholds(rows: Sequence[tables.Row]) -> dict[str, tuple[float, float] | No
 
 
 def stale(root: Path) -> Iterator[str]:
-    """Name each published file or figure that does not agree with the code, and say why."""
+    """List the published files and figures that do not agree with the code, with the reason."""
     from .gates import failing, kept
     from .speed.__main__ import GUIDE, MEASURED, README, ratios
     from .speed.__main__ import tables as tables_of_speed
@@ -288,7 +284,7 @@ def stale(root: Path) -> Iterator[str]:
     rows = tables.rows_of(lines)
     for path, text in pages(rows, root).items():
         if not path.is_file() or path.read_text("utf-8") != text:
-            yield f"{path.relative_to(root)}: not made of {PUBLISHED}: run `python -m tools.publish`"
+            yield f"{path.relative_to(root)}: differs from {PUBLISHED}: run `python -m tools.publish`"
     yield from _stale_lines(lines, root)
     for env_id in all_ids():
         if shipped(env_id).is_dir() and (problem := outdated(env_id, find_policy(env_id, "trained"))):
@@ -300,9 +296,9 @@ def stale(root: Path) -> Iterator[str]:
             yield f"assets/{NORMALISERS}: floor of {name} must be {floor}, got {scale['floor']}"
     for name, row in gates.items():
         if row["fingerprint"] != of_id(f"gymnosoma/{name}", {}):
-            yield f"docs/gates.csv: {name} has changed since it was measured"
+            yield f"docs/gates.csv: {name} has changed since the measurement"
         if (float(row["floor"]), float(row["best"])) != tuple(normalisers()[name][key] for key in SCALE[:2]):
-            yield f"docs/gates.csv: {name} was measured on another scale"
+            yield f"docs/gates.csv: {name} was measured on a different scale"
         if " ".join(failing(row)) != row["fails"]:
             yield f"docs/gates.csv: {name} fails {failing(row)}, not {row['fails']!r}"
     between = thresholds(rows)
@@ -310,30 +306,30 @@ def stale(root: Path) -> Iterator[str]:
         ends = between.get(f"gymnosoma/{entry.name}")
         threshold = entry.reward_threshold
         if not (ends is None if threshold is None else ends is not None and ends[0] < threshold <= ends[1]):
-            yield f"{entry.name}: reward_threshold must be between {ends}, got {threshold}"
+            yield f"{entry.name}: reward_threshold must be in {ends}, got {threshold}"
         if entry.ranked and (entry.name not in gates or gates[entry.name]["fails"]):
-            yield f"docs/gates.csv: {entry.name} is ranked, but has not passed its gates"
+            yield f"docs/gates.csv: {entry.name} is ranked, but has not passed the checks"
     measured = json.loads(MEASURED.read_text("utf-8"))
     if not measured.get("ids"):
-        yield "docs/speed.json: it does not have the fingerprints of the ids that were measured"
+        yield "docs/speed.json: fingerprints of the measured ids are missing"
     for name, fingerprint in measured.get("ids", {}).items():
         if fingerprint != of_id(f"gymnosoma/{name}", {}):
-            yield f"docs/speed.json: {name} has changed since its speed was measured"
+            yield f"docs/speed.json: {name} has changed since the measurement"
     for page, text in ((GUIDE, tables_of_speed(measured)), (README, ratios(measured))):
         if text not in page.read_text("utf-8"):
-            yield f"{page.relative_to(root)}: its speeds are not those of docs/speed.json"
+            yield f"{page.relative_to(root)}: speeds differ from docs/speed.json"
 
 
 def _stale_lines(lines: Iterable[Mapping[str, Any]], root: Path) -> Iterator[str]:
-    """Name results of ids or policies that have changed; policies that do not learn play their first episodes again."""
+    """List results of changed ids or policies; policies that do not learn repeat their first episodes."""
     groups = {(line["id"], line["entrant"]["name"], json.dumps(line["env"])): line for line in lines}
     for line in progress_bar(groups.values(), unit="entrant"):
         where = f"{PUBLISHED}: {results.name_of(line)}"
         if line["fingerprint"] != of_id(line["id"], line["env"]):
-            yield f"{where}: the id has changed since it was measured"
+            yield f"{where}: the id has changed since the measurement"
         elif line["entrant"]["name"] == "trained":
             if line["entrant"]["digest"] != find_policy(line["id"], "trained").digest():
-                yield f"{where}: another policy is shipped now"
+                yield f"{where}: the shipped policy has been replaced"
         elif not line["mark"] and (scores := line["episodes"]["scores"][:FEW]):
             try:
                 again = protocol.measure(line["id"], policy_of(dict(line), root / "docs" / "results"), len(scores))
@@ -341,7 +337,7 @@ def _stale_lines(lines: Iterable[Mapping[str, Any]], root: Path) -> Iterator[str
                 yield f"{where}: {error}"
             else:
                 if np.abs(np.subtract(again["scores"], scores)).max() > MEAN * width(line["id"]):
-                    yield f"{where}: the policy has changed since it was measured"
+                    yield f"{where}: the policy has changed since the measurement"
 
 
 if __name__ == "__main__":

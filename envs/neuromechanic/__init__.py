@@ -1,4 +1,4 @@
-"""Musculoskeletal models with their nervous systems, after Bunderson et al. (2012)."""
+"""Musculoskeletal models with nervous systems, after Bunderson et al. (2012)."""
 
 from .analysis import growth, linearise
 from .animal import Neuromechanic, at_joints

@@ -1,4 +1,4 @@
-"""Any model as an animal: rows of state that can be started, advanced and read."""
+"""Simulation of musculoskeletal models: rows of state that can be started, advanced and read."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ _chained = cache(chain)  # several modules are compiled once
 
 @cache
 def _make_kernels(scheme: str, contacts: str | None, **parts: bool) -> tuple[Any, Any, Any, Any]:
-    """Make the kernels of `take_steps`, of `take_rows`, serial and threaded, and of `evaluate`.
+    """Return the kernels of `take_steps`, `take_rows` (serial and threaded) and `evaluate`.
 
-    No other scheme and solver of contacts is compiled, and nothing for what a model lacks.
+    They contain only one scheme, one contact solver, and the parts that the model has.
     """
     had = "_".join(name.lower() for name, has in parts.items() if has) or "plain"
     name = "_".join([scheme, *filter(None, [contacts]), *(["with", had] if any(parts.values()) else [])])
@@ -47,91 +47,93 @@ def _make_kernels(scheme: str, contacts: str | None, **parts: bool) -> tuple[Any
 
 
 class Neuromechanic(Animal):
-    """A musculoskeletal model with its nervous system; Bunderson et al. (2012).
+    """Musculoskeletal model with its nervous system; Bunderson et al. (2012).
 
-    Its drive are the model's inputs, in the order of ``model.inputs``. Signals, by name, each with a leading axis of
-    rows:
+    The drive sets the model's inputs, in the order of ``model.inputs``. Signals have a leading axis of rows:
 
     {signals}
 
-    Excitations, muscle forces, neurons and reactions are those at the beginning of the last step; contact forces and
-    modes, of that step; powers, torques and forces of joints, at the time itself, with the contacts of the last step.
+    Excitations, muscle forces, neurons and reactions refer to the beginning of the last time step, contact forces and
+    modes to the whole step. Powers, torques and forces of joints refer to the present time, with the contacts of the
+    last step.
 
-    It starts at rest in the model's start posture unless it is given ``q``, ``v``, ``n`` (of control modules, then of
-    leaky neurons), ``activation``, ``fibre_length`` (by default such that it rests), ``input``, ``wrench`` (w, 6) N and
-    N m, or the platform's ``pulse`` (onset s, duration s, peak m/s^2). Its parameters are factors on the model's:
-    ``strength`` of muscles, ``mass``, ``damping`` of joints, ``friction`` and ``delay``; delays can only be shortened,
-    to one time step of the shortest. Delayed signals start as if they had always been what they are.
+    A row starts at rest in the model's start posture by default. These start values can be set: ``q``, ``v``, ``n``
+    (states of control modules, then of leaky neurons), ``activation``, ``fibre_length`` (by default, fibres are at
+    rest), ``input``, ``wrench`` (w, 6) in N and N m, and the platform's ``pulse`` (onset s, duration s, peak m/s^2).
+    Delayed signals start as if their present values had lasted forever.
+
+    Parameters are factors on values of the model: ``strength`` of muscles, ``mass``, ``damping`` of joints,
+    ``friction`` and ``delay``. The smallest ``delay`` makes the shortest delay one time step.
 
     Args:
-        model (Model, path or mapping): What `load` makes or takes.
+        model (Model, path or mapping): Model, or an argument of `load`.
         dt (s): Time step.
         scheme ({"semi_implicit", "rk4"}): Semi-implicit Euler with implicit damping of joints and muscles, or the
             paper's fourth-order Runge-Kutta.
-        threads: Threads that advance many rows. Results do not depend on it.
-        modules: Control modules by name, where ``model`` is still to be loaded.
-        contacts ({"modes", "staggered", "sweep"}): Solver of contacts, see `contact`: exact, the default for up to two
-            planar contacts; the paper's staggered projections; contact by contact in sweeps, the default beyond.
-            ``"staggered"`` falls back on the default where it does not converge, and then the row's ``alternations`` is
-            -1. The signal ``contact_error`` tells how far an answer is from the law.
+        threads: Number of threads that advance many rows. Results do not depend on it.
+        modules: Control modules by name, used if ``model`` is a path or mapping.
+        contacts ({"modes", "staggered", "sweep"}): Contact solver, see `contact`. ``"modes"``: exact, the default for
+            up to two planar contacts. ``"sweep"``: iterates over contacts, the default for more. ``"staggered"``: the
+            paper's staggered projections. If these do not converge, the default is used and the row's
+            ``alternations`` is -1. The signal ``contact_error`` is the deviation from the contact law.
 
     Raises:
-        ValueError: For a wrong model, an unknown scheme or solver, contacts with another scheme than semi-implicit, a
-            time step that does not divide a delay, or a number out of range.
+        ValueError: If the model is invalid, the scheme or solver is unknown, a model with contacts has a scheme other
+            than semi-implicit, a delay is not a multiple of the time step, or a number is out of range.
     """
 
     SIGNALS: Mapping[str, Signal] = {
         "time": Signal("()", "s"),
-        "q": Signal("(n,)", "rad", "joints (m where they slide), as the paper names them"),
-        "v": Signal("(n,)", "rad/s", "their rates (m/s)"),
-        "activation": Signal("(a,)", "1", "of the muscles that are not proportional"),
-        "fibre_length": Signal("(f,)", "m", "of the muscles whose tendons give"),
+        "q": Signal("(n,)", "rad", "joint positions (m for sliding joints); the paper's symbol"),
+        "v": Signal("(n,)", "rad/s", "joint velocities (m/s for sliding joints)"),
+        "activation": Signal("(a,)", "1", "of muscles, except proportional ones"),
+        "fibre_length": Signal("(f,)", "m", "of muscles with compliant tendons"),
         "excitation": Signal("(m,)", "1"),
-        "input": Signal("(u,)", "", "the drive in force"),
+        "input": Signal("(u,)", "", "present drive"),
         "wrench": Signal("(w, 6)", "N, N m", "external forces and moments"),
-        "reaction": Signal("(c,)", "N", "of the pins, along their directions"),
-        "contact_error": Signal("()", "m/s", "by which the contacts' solution violates their law"),
+        "reaction": Signal("(c,)", "N", "forces of the pins along their directions"),
+        "contact_error": Signal("()", "m/s", "deviation of the contact solution from the contact law"),
         "joint_angle": Signal("(n,)", "rad", "``q``", "q"),
         "joint_rate": Signal("(n,)", "rad/s", "``v``", "v"),
-        "muscle_force": Signal("(m,)", "N", "of the tendons, along the paths", "force"),
+        "muscle_force": Signal("(m,)", "N", "tendon force along the path", "force"),
         "neurons": Signal("(k,)", "", "outputs", "neuron"),
         "contact_mode": Signal("(c,)", "", "0 apart, 1 sticks, 2 slips, 3 slips against the tangent", "mode"),
         "module_state": Signal("(s,)", "", "of control modules", lambda self, rows: rows["n"][:, : self._controlled]),
         "neuron_state": Signal(
-            "(l,)", "", "of leaky neurons: what is shaped", lambda self, rows: rows["n"][:, self._controlled :]
+            "(l,)", "", "of leaky neurons, before the shape", lambda self, rows: rows["n"][:, self._controlled :]
         ),
         "muscle_length": Signal("(m,)", "m", "of the paths", lambda self, rows: self._each(rows, "length")),
         "muscle_power": Signal(
             "(m,)",
             "W",
-            "positive where a muscle shortens and so works",
+            "positive if a muscle shortens",
             lambda self, rows: -self._each(rows, "force") * self._each(rows, "rate"),
         ),
         "joint_torque": Signal(
             "(n,)",
             "N m",
-            "of muscles, motors, damping, springs and limits (N where it slides)",
+            "sum of muscles, motors, damping, springs and limits (N for sliding joints)",
             lambda self, rows: self._each(rows, "joint_torque"),
         ),
         "joint_power": Signal(
             "(n,)",
             "W",
-            "its power: positive where it speeds the joint up",
+            "power of ``joint_torque``, positive if it accelerates the joint",
             lambda self, rows: self._each(rows, "joint_torque") * rows["v"],
         ),
         "joint_force": Signal(
             "(n, 3)",
             "N",
-            "the parent's on the body through the joint and what crosses it, in the world (inverse dynamics)",
+            "total force of the parent on the body, including muscles, in world coordinates",
         ),
-        "quaternion": Signal("(b, 4)", "1", "attitudes w, x, y, z of balls and free bodies, in their parents"),
+        "quaternion": Signal("(b, 4)", "1", "attitude w, x, y, z of ball joints and free bodies in their parents"),
         "centre": Signal("(3,)", "m", "centre of mass", lambda self, rows: self._each(rows, "centre")),
-        "energy": Signal("()", "J", "kinetic, of gravity and of joint springs, without limits"),
-        "contact_force": Signal("(c, 3)", "N", "of the ground on the contacts, in the world"),
+        "energy": Signal("()", "J", "kinetic energy, and potentials of gravity and joint springs, without limits"),
+        "contact_force": Signal("(c, 3)", "N", "of the ground on the contacts, in world coordinates"),
         "contact_point": Signal(
-            "(c, 3)", "m", "where the points of the contacts are", lambda self, rows: self._each(rows, "contact_point")
+            "(c, 3)", "m", "positions of the contacts", lambda self, rows: self._each(rows, "contact_point")
         ),
-        "platform": Signal("(3,)", "m", "how far the ground, to which all else refers, has moved"),
+        "platform": Signal("(3,)", "m", "displacement of the ground; other positions are relative to the ground"),
     }
 
     varied = ("mass", "strength", "damping", "delay")
@@ -160,10 +162,10 @@ class Neuromechanic(Animal):
         contacts = ("modes" if enumerable else "sweep") if contacts is None else contacts
         choice("contacts", contacts, SOLVERS)
         if contacts == "modes" and counts["contacts"] and not enumerable:
-            raise ValueError("contacts='modes' takes up to two planar contacts: use 'sweep' or 'staggered'")
+            raise ValueError("contacts must be 'sweep' or 'staggered': 'modes' takes only up to two planar contacts")
         if counts["contacts"] and scheme != "semi_implicit":
             raise ValueError(f"scheme must be 'semi_implicit' for a model with contacts, got {scheme!r}")
-        # A copy is made of the model as it was read: a file, or the caller's mapping, may change.
+        # Copies use the loaded model, because the file or the caller's mapping can change.
         self._init_arguments = (self.model, dt, scheme), {"contacts": contacts}
         self.dt, self.scheme = float(dt), scheme
         self.contacts = contacts if counts["contacts"] else None
@@ -196,7 +198,7 @@ class Neuromechanic(Animal):
         self._taken = aligned(1, np.dtype(np.int64))
         fields: Mapping[str, Any] = self.state.fields or {}
         every = np.arange(self.state.itemsize // 8)
-        self._columns = every  # of a moment that is recorded, which is a whole row
+        self._columns = every  # records contain whole rows
         self._gaps = np.setdiff1d(
             every, np.concatenate([np.arange(at, at + form.itemsize, 8) // 8 for form, at, *_ in fields.values()])
         )
@@ -206,12 +208,12 @@ class Neuromechanic(Animal):
 
     @property
     def drive_names(self) -> tuple[str, ...]:
-        """Inputs of the model."""
+        """Names of the model's inputs."""
         return self.model.inputs
 
     @property
     def threads(self) -> int:
-        """Threads that advance many rows, each with scratch space of its own; results do not depend on it."""
+        """Number of threads that advance many rows, each with its own work space; results do not depend on it."""
         return len(self._work)
 
     @threads.setter
@@ -221,20 +223,20 @@ class Neuromechanic(Animal):
             self._work = aligned(threads, self._work.dtype)
 
     def rows(self, count: int) -> NDArray[Any]:
-        """Make ``count`` rows of state, in the model's start posture, at rest."""
+        """Return ``count`` rows of state, at rest in the model's start posture."""
         rows = np.zeros(count, self.state)
         rows[:] = self._resting
         return rows
 
     @cached_property
     def _resting(self) -> NDArray[Any]:
-        row = np.zeros(1, self.state)  # not a copy: NumPy's copies hold what was in memory between the fields
+        row = np.zeros(1, self.state)  # NumPy's copies would leave the gaps between fields uninitialised
         self.start(row, {})
         return row
 
     @cached_property
     def _fresh(self) -> NDArray[Any]:
-        """Row (1,) in the model's start posture, at rest."""
+        """Row (1,) at rest in the model's start posture."""
         row = np.zeros(1, self.state)
         row["q"] = [joint.start for joint in self.model.joints]
         row["n"], row["wrench"], row["pulse"] = self.model.start, self.model.wrench, self.model.pulse
@@ -281,7 +283,7 @@ class Neuromechanic(Animal):
             )
 
     def advance(self, rows: NDArray[Any], ids: NDArray[np.int64], drive: NDArray[np.float64], steps: int) -> None:
-        """Advance ``rows[ids]`` by ``steps`` time steps with the drive (A, u) held.
+        """Advance ``rows[ids]`` by ``steps`` time steps with a constant drive (A, u).
 
         A row that fails keeps its last valid state and gets a ``status`` listed in ``failures``.
         """
@@ -297,10 +299,10 @@ class Neuromechanic(Animal):
         offset: int = 0,
         stride: int = 1,
     ) -> None:
-        if rows is not self._rows:  # a look at them, and a view, cost as much as several steps
+        if rows is not self._rows:  # check and view cost as much as several steps
             check_rows(rows, self.state)
             self._rows, self._states = rows, rows.view(self._kernel_state)
-            # Between the fields NumPy's copies hold what was in memory; a step looks whether all numbers are finite.
+            # NumPy's copies leave the gaps between fields uninitialised, but steps check that all numbers are finite.
             self._states["all"][:, self._gaps] = 0.0
         ids = checked_ids(ids, len(rows))
         whole("steps", steps, maximum=LONGEST)
@@ -322,22 +324,20 @@ class Neuromechanic(Animal):
         move(*arguments, offset, stride, self.dt, self._control)
 
     def twin(self) -> Neuromechanic:
-        """Copy with a table of constants of its own, for analyses that change some; it shares all else."""
+        """Return a copy with a separate table of constants, for analyses that change constants."""
         twin = copy.copy(self)
         twin.table, twin._seen = self.table.copy(), (b"", {})
         return twin
 
     def rate(self, row: NDArray[Any], z: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
-        """Rate of the state vector ``z`` (that of the row by default), with a row's inputs, wrenches and past; Eq. 3.
-
-        Contacts are left out: they act on the velocities of time steps.
+        """Compute the rate of the state vector (Eq. 3), without contacts, which act on whole time steps.
 
         Args:
-            row ((1,) record)
-            z ((N,) float)
+            row ((1,) record): State with inputs, wrenches and past signals.
+            z ((N,) float): State vector; that of the row by default.
 
         Returns:
-            (N,) float
+            (N,) float: Rate of z, per second.
         """
         z = self.vector(row) if z is None else np.ascontiguousarray(z, float)
         rate = np.empty(len(z))
@@ -345,11 +345,11 @@ class Neuromechanic(Animal):
         return rate
 
     def vector(self, row: NDArray[Any]) -> NDArray[np.float64]:
-        """State vector z = [q, v, n, a, l] of a row (1,), as a copy."""
+        """Return a copy of the state vector z = [q, v, n, a, l] of a row (1,)."""
         return np.concatenate([row[name][0] for name in ("q", "v", "n", "activation", "fibre_length")])
 
     def with_vector(self, row: NDArray[Any], z: NDArray[np.float64]) -> NDArray[Any]:
-        """Copy of a row (1,) with another state vector."""
+        """Return a copy of a row (1,) with another state vector."""
         copy, at = row.copy(), 0
         for name in ("q", "v", "n", "activation", "fibre_length"):
             size = copy[name].shape[1]
@@ -358,16 +358,22 @@ class Neuromechanic(Animal):
         return copy
 
     def mechanics(self, row: NDArray[Any]) -> dict[str, NDArray[np.float64]]:
-        """What the derivative of a row (1,) computes on its way.
+        """Compute the mechanical quantities of a row (1,), in SI units.
 
         Returns:
-            dict: ``M`` (n, n), ``bias`` (n,) without muscles, ``tau`` (n,), ``qdd`` (n,), ``arm`` (m, n), ``length``
-                (m,), ``rate`` (m,), ``force`` (m,), ``excitation`` (m,), ``J`` (c, n), ``drift`` (c,), ``reaction``
-                (c,), ``turn`` (b, 3, 3), ``origin`` (b, 3), ``S`` (b, 6), ``follow`` (b, 4), ``centre`` (3,),
-                ``neuron`` (k,), ``motor`` (r,), ``joint_torque`` (n,), ``wrench`` (w, 6), ``wrench_torque`` (w, n),
-                ``contact_point`` (c, 3), ``delayed`` (d,), the present of delayed signals; SI. The last of b bodies
-                are followers. Contacts are left out of ``qdd``. The spatial vectors (angular, linear) ``S`` of the
-                joints and ``wrench`` refer to the world's origin.
+            dict: Arrays for n joints, b bodies (followers last), m muscles, c pins or contacts, k neurons, r motors, w
+                wrenches and d delayed signals:
+
+                * dynamics: ``M`` (n, n), ``bias`` (n,) without muscles, ``tau`` (n,), ``qdd`` (n,) without contacts,
+                  ``joint_torque`` (n,)
+                * muscles and motors: ``arm`` (m, n), ``length``, ``rate``, ``force``, ``excitation`` (m,), ``motor``
+                  (r,)
+                * pins and contacts: ``J`` (c, n), ``drift``, ``reaction`` (c,), ``contact_point`` (c, 3)
+                * bodies: ``turn`` (b, 3, 3), ``origin`` (b, 3), ``S`` (b, 6), ``follow`` (b, 4), ``centre`` (3,)
+                * wrenches: ``wrench`` (w, 6), ``wrench_torque`` (w, n)
+                * nerves: ``neuron`` (k,), ``delayed`` (d,), present values of delayed signals
+
+                ``S`` (joint axes) and ``wrench`` are spatial vectors (angular, linear) at the world's origin.
         """
         now = row.tobytes()
         if self._seen[0] == now:
@@ -410,7 +416,7 @@ class Neuromechanic(Animal):
         return result | places | {"wrench": wrench, "wrench_torque": wrench_torque}
 
     def joint_force(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Force that each body gets through its joint and what crosses it, in the world, (B, n, 3) N."""
+        """Compute the total force of the parent on each body, including muscles, in the world, (B, n, 3) N."""
         arrays, contact = self.model.arrays, self.contact_force(rows)
         parent, coordinate, result = arrays["parent"], arrays["coordinate"], np.zeros((*rows["q"].shape, 3))
         for r in range(len(rows)):
@@ -425,7 +431,7 @@ class Neuromechanic(Animal):
                     if body >= 0:
                         outside[body] += sign * force * axis
             qdd = k["qdd"] + (np.linalg.solve(k["M"], touch) if len(contact[r]) else 0.0)
-            # Accelerations of bodies, of which k["f"] knows nothing.
+            # k["f"] does not contain the accelerations of bodies.
             moved = k["S"] * (k["follow"][:, 1] * qdd[coordinate])[:, None]
             for i in arrays["sequence"][parent[arrays["sequence"]] >= 0]:
                 moved[i] += moved[parent[i]]
@@ -438,7 +444,7 @@ class Neuromechanic(Animal):
         return result
 
     def quaternion(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Attitudes (w, x, y, z) of balls and free bodies in their parents, (B, b, 4)."""
+        """Compute the attitudes (w, x, y, z) of ball joints and free bodies in their parents, (B, b, 4)."""
         turn = rows["q"][:, self.model.arrays["ball"][:, None] + np.arange(3)]
         half = 0.5 * np.sqrt(np.sum(turn**2, 2, keepdims=True))
         return np.concatenate([np.cos(half), 0.5 * np.sinc(half / np.pi) * turn], 2)
@@ -447,14 +453,14 @@ class Neuromechanic(Animal):
         return np.array([self.mechanics(rows[i : i + 1])[name] for i in range(len(rows))])
 
     def contact_force(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Force of the ground on each contact in the last step, (B, c, 3) N."""
+        """Compute the force of the ground on each contact in the last step, (B, c, 3) N."""
         frame = self.model.arrays["contact_frame"][:, : rows["impulse"].shape[2]]
         return np.sum(rows["impulse"][..., None] * frame, 2) / self.dt
 
     def platform(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Displacement of the ground since the start, (B, 3) m."""
+        """Compute the displacement of the ground since the start, (B, 3) m."""
         onset, lasts, peak = rows["pulse"].T
-        moves = lasts >= SMALLEST  # nothing moves in a pulse that does not last: its peak counts as 0
+        moves = lasts >= SMALLEST  # a pulse of no duration moves the ground by 0, whatever its peak
         lasts, peak = np.where(moves, lasts, 1.0), np.where(moves, peak, 0.0)
         since = np.maximum(rows["time"] - onset, 0.0)
         within, pace = np.minimum(since, lasts), np.pi / lasts
@@ -462,7 +468,7 @@ class Neuromechanic(Animal):
         return moved[:, None] * self.model.arrays["platform"]
 
     def energy(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Kinetic energy and the potentials of gravity and joint springs, (B,) J."""
+        """Compute kinetic energy plus the potentials of gravity and joint springs, (B,) J."""
         arrays, result = self.model.arrays, np.zeros(len(rows))
         mass = np.sum(arrays["mass"])
         for i, row in enumerate(rows):
@@ -476,7 +482,14 @@ class Neuromechanic(Animal):
 def at_joints(
     k: Mapping[str, NDArray[np.float64]], arrays: Mapping[str, NDArray[Any]], body: int, force: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Generalised forces (n,) of a spatial force (6,) on a body, by what `mechanics` tells and the model's arrays."""
+    """Compute the generalised forces (n,) of a spatial force (6,) on a body.
+
+    Args:
+        k: Result of `Neuromechanic.mechanics`.
+        arrays: Arrays of the model.
+        body: Index of the body.
+        force ((6,) float, N m and N): Moment and force at the world's origin.
+    """
     result = np.zeros(len(k["tau"]))
     while body >= 0:
         result[arrays["coordinate"][body]] += k["follow"][body, 1] * (k["S"][body] @ force)

@@ -1,4 +1,4 @@
-"""Functions by which joints follow others, as polynomials piece by piece."""
+"""Piecewise polynomials for joints that follow another joint."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from .layout import arrays_of
 from .reader import Names, expect, limit, read
 
 HIGHEST = 15
-"""The highest power of a polynomial."""
+"""Highest power of a polynomial."""
 
 
 def curves(tables: Mapping[str, Any], names: Names) -> dict[str, NDArray[Any]]:
-    """Arrays of all curves, as `skeleton.curve` takes them."""
+    """Return the arrays of all curves for `skeleton.curve`."""
     start, places, pieces = [0], list[float](), list[NDArray[np.float64]]()
     for name, table in tables.items():
         curve, path = read(keys.CURVE, table, f"curve.{name}", names), f"curve.{name}"
@@ -27,7 +27,7 @@ def curves(tables: Mapping[str, Any], names: Names) -> dict[str, NDArray[Any]]:
             places, pieces = [*places, 0.0], [*pieces, powers]
         else:
             x, y = np.array(curve["x"]), np.array(curve["y"])
-            expect(bool((np.diff(x) > 1e-9).all()), f"{path}.x", "ascend", x)
+            expect(bool((np.diff(x) > 1e-9).all()), f"{path}.x", "be ascending", x)
             expect(len(x) == len(y), f"{path}.y", f"be {len(x)} numbers, one for each x", y)
             places += [x[0], *x]
             pieces += list(cubics(curve["kind"], x, y))
@@ -40,10 +40,10 @@ def curves(tables: Mapping[str, Any], names: Names) -> dict[str, NDArray[Any]]:
 
 
 def cubics(kind: str, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Coefficients (n + 1, 4), highest power first, of the pieces before, between and after n points.
+    """Compute the coefficients (n + 1, 4), highest power first, of the pieces before, between and after n points.
 
-    ``simm`` is the spline of SIMM and OpenSim (SimmSpline): the third derivative at each end is that of the cubic
-    through the four points there.
+    Kind ``"simm"`` is the spline of SIMM and OpenSim (SimmSpline): its third derivative at each end is that of the
+    cubic through the four points at this end. Kind ``"linear"`` interpolates linearly.
     """
     n, h = len(x), np.diff(x)
     d = np.diff(y) / h

@@ -1,4 +1,4 @@
-"""The keys of models, as a table: what each may hold, its default, unit and meaning. Reader and guides use it."""
+"""Keys of model files with allowed values, defaults, units and meanings, for the reader and the guides."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from .reader import LARGEST, LIMITS, OPTIONAL, REQUIRED, SMALLEST, Form, Key, Names, Per, expect, is_number, limit, read
 
-# What keys hold: each function checks a value, given its path and the names that it may refer to.
+# Forms of values. Each check takes a value, its path in the model, and the names that it can refer to.
 
 
 def number(low: float = -np.inf, high: float = np.inf) -> Form:
-    """A number within limits."""
+    """Return the form of a number from ``low`` to ``high``."""
     says = f"from {low:g} to {high:g}" if high < np.inf else f"of at least {low:g}" if low > -np.inf else ""
 
     def check(value: Any, path: str, names: Names) -> float:
@@ -26,7 +26,7 @@ def number(low: float = -np.inf, high: float = np.inf) -> Form:
 
 
 def vector(*sizes: int) -> Form:
-    """A list of so many numbers; without sizes, a number for each joint."""
+    """Return the form of a list of numbers with one of the ``sizes``; by default, one number per joint."""
 
     def check(value: Any, path: str, names: Names) -> list[float]:
         allowed = sizes or (len(names.entries["joint"]),)
@@ -60,7 +60,7 @@ def _directions(value: Any, path: str, names: Names) -> list[NDArray[np.float64]
 
 
 def choice(*allowed: str) -> Form:
-    """One of some words."""
+    """Return the form of one of the ``allowed`` words."""
 
     def check(value: Any, path: str, names: Names) -> str:
         expect(isinstance(value, str) and value in allowed, path, f"be one of {', '.join(allowed)}", value)
@@ -70,18 +70,18 @@ def choice(*allowed: str) -> Form:
 
 
 def name(kind: str, ground: bool = False) -> Form:
-    """The name of a table of some kind, of which the index is kept."""
+    """Return the form of the name of a table, which is read as its index."""
     says = f"name of a {kind}" + ' or "ground"' * ground
     return Form(says, lambda value, path, names: names.index(kind, value, path, ground))
 
 
 def table(keys: Sequence[Key]) -> Form:
-    """A table with these keys."""
+    """Return the form of a table with these keys."""
     return Form("table", lambda value, path, names: read(keys, value, path, names))
 
 
 def several(keys: Sequence[Key], most: int) -> Form:
-    """A table with these keys, or a list of up to ``most``; a list either way."""
+    """Return the form of a table with these keys or a list of up to ``most`` tables; both are read as a list."""
 
     def check(value: Any, path: str, names: Names) -> list[dict[str, Any]]:
         if not _is_list(value):
@@ -93,7 +93,7 @@ def several(keys: Sequence[Key], most: int) -> Form:
 
 
 def tables(kind: str) -> Form:
-    """A table of tables of a kind, by their names; they are read later."""
+    """Return the form of a table of named tables, which are read later."""
 
     def check(value: Any, path: str, names: Names) -> Mapping[str, Any]:
         expect(isinstance(value, Mapping), kind, "be a table of tables", value)
@@ -116,7 +116,7 @@ def _components(value: Any, path: str, names: Names) -> list[float | tuple[int, 
 
 
 def _products(value: Any, path: str, names: Names) -> NDArray[np.float64]:
-    """Symmetric matrix of the entries [i, j, value]."""
+    """Return the symmetric matrix with the entries [i, j, value]."""
     n, what = len(names.entries["joint"]), "be a list of [i, j, value]"
     expect(isinstance(value, list), path, what, value)
     B = np.zeros((n, n))
@@ -140,13 +140,16 @@ def _input_names(value: Any, path: str, names: Names) -> list[str]:
 
 
 ALWAYS = -1, [0.0, 0.0]
-"""Joint and range of a point that is always there."""
+"""Joint and range of an unconditional point."""
 
 
 def _points(value: Any, path: str, names: Names) -> list[tuple[Any, ...]]:
-    """Read the points of a path: body, place, cylinder that stands for it or -1, joint on which it depends, range.
+    """Read the points of a path.
 
-    Last is the share by which the piece that begins there counts, 0 before a pulley.
+    Returns:
+        list of (body, position, cylinder, joint, range, share): ``cylinder`` is -1 for a point, ``joint`` and ``range``
+            belong to conditional points, and ``share`` is the factor on the length of the following segment, 0 before
+            a pulley.
     """
     expect(_is_list(value) and len(value) > 1, path, "be a list of at least 2 points", value)
     points: list[tuple[Any, ...]] = []
@@ -162,7 +165,7 @@ def _points(value: Any, path: str, names: Names) -> list[tuple[Any, ...]]:
             points.append((*point["point"], -1, point["joint"], point["range"], share))
             continue
         around = [{}, *value][i], [*value, {}][i + 1]
-        expect(not any(isinstance(other, Mapping) for other in around), here, "stand between two points", entry)
+        expect(not any(isinstance(other, Mapping) for other in around), here, "be between two points", entry)
         if "pulley" in entry:
             share = 1.0 / read(_PULLEY, entry, here, names)["pulley"]
             points[-1] = (*points[-1][:-1], 0.0)
@@ -200,7 +203,7 @@ INPUTS = Form("list of names", _input_names)
 
 
 def _side(value: Any, path: str, names: Names) -> NDArray[np.float64] | str:
-    """A direction, or how a path that has none keeps to a surface."""
+    """Read a direction, or one of the words for surfaces without a side."""
     return str(value) if isinstance(value, str) and value in ("any", "inside") else _direction(value, path, names)
 
 
@@ -208,42 +211,47 @@ SIDES = Form('direction, "any" or "inside"', _side)
 
 
 def later(says: str) -> Form:
-    """What is checked by those who make something of it, as it depends on other tables."""
+    """Return the form of a value that is checked later, because it depends on other tables."""
     return Form(says, lambda value, path, names: value)
 
 
-# The table
+# Keys
 
 LONGEST_DELAY = 10.0
-"""The longest delay of a synapse, s."""
+"""Longest delay of a synapse, s."""
 
 MUSCLES = ("rigid_tendon", "compliant_tendon", "short_range", "proportional")
 CURVES = ("de_groote", "thelen", "mujoco")
 ACTIVATIONS = ("smooth", "switched", "zajac")
 THELEN_CURVES = (
     ("tendon_strain", 0.04, "strain of the tendon at the maximal force"),
-    ("passive_strain", 0.6, "strain at which passive fibres bear the maximal force"),
+    ("passive_strain", 0.6, "strain of passive fibres at the maximal force"),
     ("passive_shape", 5.0, "exponent of passive fibres"),
     ("active_shape", 0.45, "width of the active curve"),
-    ("eccentric", 1.4, "force of lengthening fibres at most, in isometric forces; above 1"),
+    ("eccentric", 1.4, "largest force of lengthening fibres, in isometric forces; above 1"),
     ("concave", 0.25, "curvature of the force-velocity curve"),
 )
-"""Constants of the curves of Thelen (2003), J Biomech Eng 125:70-77, as printed for young adults, in kernels' order."""
+"""Name, default and meaning of the constants of Thelen's curves, in the kernels' order.
+
+Source of the defaults: Thelen (2003), J Biomech Eng 125:70-77, values for young adults.
+"""
 MUJOCO_CURVES = (
-    ("lmin", 0.5, "least length of active fibres, in optimal lengths"),
-    ("lmax", 1.6, "greatest length of active fibres"),
-    ("fvmax", 1.2, "force of lengthening fibres at most, in isometric forces; above 1"),
-    ("fpmax", 1.3, "passive force at the greatest length, by MuJoCo's own words; see its formula"),
+    ("lmin", 0.5, "shortest length of active fibres, in optimal lengths"),
+    ("lmax", 1.6, "longest length of active fibres, in optimal lengths"),
+    ("fvmax", 1.2, "largest force of lengthening fibres, in isometric forces; above 1"),
+    ("fpmax", 1.3, "passive force at `lmax` according to MuJoCo's documentation; see its formula"),
 )
-"""Constants of the curves of MuJoCo's muscles, by its names and with its defaults, in kernels' order."""
+"""Name, default and meaning of the constants of MuJoCo's muscles, in the kernels' order, with MuJoCo's defaults."""
 CURVE_KINDS = ("simm", "linear", "polynomial")
 SHAPES = ("linear", "sigmoid", "tanh", "heaviside", "saturate")
-"""Words of the keys below, in the order of the kernels' constants in `muscles` and `nerves`."""
+"""Words that some keys accept, in the order of the kernels' constants in `muscles` and `nerves`."""
 
 COACTIVATION = {"Ia": 50.0, "II": 20.0}
-"""Rate (1/s) at full activation by afferent. With `NEURON`'s rates at rest (1/s), per m and per (m/s)^0.6 these are of
-the cat's afferents: the form is that of Prochazka & Gorassini (1998, J Physiol 507:277-291), the constants those of
-Prochazka (1999, Prog Brain Res 123:133-142), as models of spinal reflexes use them."""
+"""Rate (1/s) of an afferent at full activation.
+
+The equation for spindles is from Prochazka & Gorassini (1998, J Physiol 507:277-291). This constant and the defaults in
+`NEURON` are values of cats' afferents from Prochazka (1999, Prog Brain Res 123:133-142).
+"""
 
 NOWHERE = (0.0, 0.0, 0.0)
 _RATE = {"type": "saturate", "low": 0.0, "high": 1000.0}  # 1/s, of afferents
@@ -257,62 +265,62 @@ _POWER = number(0.01, 10.0)
 _LEAST = number(0.0)
 _ABOVE_1 = number(1.0 + 1e-12)
 _BOUNDS = {"lmin": number(0.0, 1.0 - 1e-12), "lmax": _ABOVE_1, "fvmax": number(1.0), "eccentric": _ABOVE_1}
-"""Of constants of the curves: those that are ends of the active curve are not 1."""
+"""Forms of constants of the curves that have other bounds than 0; ends of the active curve cannot be 1."""
 
 LIMIT = (
-    Key("low", NUMBER, REQUIRED, "rad or m", "position below which it pushes"),
-    Key("high", NUMBER, REQUIRED, "rad or m", "position above which it pushes"),
-    Key("stiffness", vector(1, 2), REQUIRED, "N m/rad or N/m", "beyond both bounds, or the low one and the high one"),
-    Key("damping", _LEAST, 0.0, "N m s/rad or N s/m", "beyond them"),
-    Key("transition", POSITIVE, REQUIRED, "rad or m", "way beyond a bound over which both rise from 0"),
+    Key("low", NUMBER, REQUIRED, "rad or m", "lower bound; the limit acts below it"),
+    Key("high", NUMBER, REQUIRED, "rad or m", "upper bound; the limit acts above it"),
+    Key("stiffness", vector(1, 2), REQUIRED, "N m/rad or N/m", "beyond both bounds, or beyond the lower and the upper"),
+    Key("damping", _LEAST, 0.0, "N m s/rad or N s/m", "damping beyond the bounds"),
+    Key("transition", POSITIVE, REQUIRED, "rad or m", "distance beyond a bound over which both rise from 0"),
 )
 JOINT_KEYS = (
-    Key("type", choice("revolute", "prismatic", "ball", "free"), REQUIRED, "", "how the body moves in its parent"),
-    Key("axis", DIRECTION, REQUIRED, "", "about or along which it moves", _HINGES),
-    Key("at", vector(3), NOWHERE, "m", "where the joint is in the parent"),
-    Key("follows", Form("name of a body", _text), OPTIONAL, "", "whose joint's position decides this one's", _HINGES),
-    Key("by", name("curve"), OPTIONAL, "", "function that gives this position", _HINGES, "follows"),
-    Key("gain", NUMBER, 1.0, "", "or factor on that one's", _HINGES, "no by"),
-    Key("offset", NUMBER, 0.0, "rad or m", "and what is added", _HINGES, "no by"),
-    Key("fixed", NUMBER, OPTIONAL, "rad or m", "position in which it is locked", _HINGES),
-    Key("damping", _LEAST, 0.0, "N m s/rad or N s/m", "of the joint", (*_HINGES, "ball")),
-    Key("armature", _LEAST, 0.0, "kg m^2 or kg", "inertia of the joint alone, of a rotor for instance", _HINGES),
-    Key("stiffness", _LEAST, 0.0, "N m/rad or N/m", "of a spring in the joint", _HINGES),
-    Key("start", NUMBER, 0.0, "rad or m", "position at the beginning", _HINGES),
-    Key("rest", NUMBER, 0.0, "rad or m", "position in which the spring rests", _HINGES),
+    Key("type", choice("revolute", "prismatic", "ball", "free"), REQUIRED, "", "motion of the body in its parent"),
+    Key("axis", DIRECTION, REQUIRED, "", "axis of rotation or direction of sliding", _HINGES),
+    Key("at", vector(3), NOWHERE, "m", "position of the joint in the parent"),
+    Key("follows", Form("name of a body", _text), OPTIONAL, "", "leader: its joint determines this joint", _HINGES),
+    Key("by", name("curve"), OPTIONAL, "", "position as a function of the leader's", _HINGES, "follows"),
+    Key("gain", NUMBER, 1.0, "", "factor on the leader's position", _HINGES, "no by"),
+    Key("offset", NUMBER, 0.0, "rad or m", "added to the position", _HINGES, "no by"),
+    Key("fixed", NUMBER, OPTIONAL, "rad or m", "position of a locked joint", _HINGES),
+    Key("damping", _LEAST, 0.0, "N m s/rad or N s/m", "damping of the joint", (*_HINGES, "ball")),
+    Key("armature", _LEAST, 0.0, "kg m^2 or kg", "inertia of the joint itself, such as that of a rotor", _HINGES),
+    Key("stiffness", _LEAST, 0.0, "N m/rad or N/m", "stiffness of a spring in the joint", _HINGES),
+    Key("start", NUMBER, 0.0, "rad or m", "initial position", _HINGES),
+    Key("rest", NUMBER, 0.0, "rad or m", "rest position of the spring", _HINGES),
     Key(
         "range",
         vector(2),
         _RANGES,
         "rad or m",
-        "beyond which tasks end an episode, and in which they start it; nothing stops the joint, but a `limit`",
+        "range in which tasks start an episode and beyond which they end it; only a `limit` stops the joint",
         _HINGES,
     ),
-    Key("limit", several(LIMIT, 8), OPTIONAL, "", "torque that holds the joint back; several add up", _HINGES),
-    Key("start", vector(3), NOWHERE, "m", "x, y and z at the beginning", ("free",)),
-    Key("attitude", vector(4), (1.0, 0.0, 0.0, 0.0), "1", "quaternion w, x, y, z at the beginning", ("ball", "free")),
+    Key("limit", several(LIMIT, 8), OPTIONAL, "", "torque beyond bounds; several limits add up", _HINGES),
+    Key("start", vector(3), NOWHERE, "m", "initial x, y and z", ("free",)),
+    Key("attitude", vector(4), (1.0, 0.0, 0.0, 0.0), "1", "initial quaternion w, x, y, z", ("ball", "free")),
 )
 INERTIAL = (
-    Key("mass", _LEAST, REQUIRED, "kg", "of the body"),
-    Key("inertia", vector(3, 6), NOWHERE, "kg m^2", "about the centre: xx, yy, zz, and perhaps xy, xz, yz"),
-    Key("exact", Form("true or false", _truth), False, "", "whether it is taken even where no body can have it"),
-    Key("centre", vector(3), NOWHERE, "m", "of mass"),
+    Key("mass", _LEAST, REQUIRED, "kg", "mass of the body"),
+    Key("inertia", vector(3, 6), NOWHERE, "kg m^2", "about the centre of mass: xx, yy, zz and optionally xy, xz, yz"),
+    Key("exact", Form("true or false", _truth), False, "", "whether to accept a physically impossible inertia"),
+    Key("centre", vector(3), NOWHERE, "m", "centre of mass"),
 )
 BODY = (
-    Key("parent", name("body", ground=True), "ground", "", "what its joint is fixed to"),
-    Key("joint", table(JOINT_KEYS), REQUIRED, "", "how it moves"),
-    Key("inertial", table(INERTIAL), {"mass": 0.0}, "", "its mass; a body without needs others that it carries"),
+    Key("parent", name("body", ground=True), "ground", "", "body to which the joint connects"),
+    Key("joint", table(JOINT_KEYS), REQUIRED, "", "joint between parent and body"),
+    Key("inertial", table(INERTIAL), {"mass": 0.0}, "", "mass properties; massless bodies must carry bodies with mass"),
 )
 CYLINDER = (
-    Key("body", name("body", ground=True), REQUIRED, "", "what it is fixed to"),
-    Key("type", choice("cylinder", "sphere"), "cylinder", "", "its form"),
-    Key("at", vector(3), REQUIRED, "m", "a point of its axis, or its centre"),
-    Key("axis", DIRECTION, REQUIRED, "", "of the cylinder", ("cylinder",)),
-    Key("side", SIDES, REQUIRED, "", "the way round it that paths take, or through it", ("cylinder",)),
-    Key("side", SIDES, "any", "", "likewise, by MuJoCo's rule", ("sphere",)),
-    Key("rule", choice("opensim", "mujoco"), "opensim", "", "whose rule decides when paths take it", ("cylinder",)),
-    Key("radius", POSITIVE, REQUIRED, "m", "of it"),
-    Key("length", POSITIVE, LARGEST, "m", "beyond which paths do not touch it, `at` in its middle", ("cylinder",)),
+    Key("body", name("body", ground=True), REQUIRED, "", "body that the surface is fixed to"),
+    Key("type", choice("cylinder", "sphere"), "cylinder", "", "shape of the surface"),
+    Key("at", vector(3), REQUIRED, "m", "a point on the axis, or the centre of a sphere"),
+    Key("axis", DIRECTION, REQUIRED, "", "axis of the cylinder", ("cylinder",)),
+    Key("side", SIDES, REQUIRED, "", "side on which paths wrap it, or inside it", ("cylinder",)),
+    Key("side", SIDES, "any", "", "side on which paths wrap it by MuJoCo's rule, or inside it", ("sphere",)),
+    Key("rule", choice("opensim", "mujoco"), "opensim", "", "program that defines when paths wrap", ("cylinder",)),
+    Key("radius", POSITIVE, REQUIRED, "m", "radius of the surface"),
+    Key("length", POSITIVE, LARGEST, "m", "length with `at` in the middle; paths do not wrap beyond it", ("cylinder",)),
 )
 CURVE = (
     Key(
@@ -320,21 +328,21 @@ CURVE = (
         choice(*CURVE_KINDS),
         REQUIRED,
         "",
-        "cubics through points, as of SIMM; lines; or a polynomial",
+        "cubic spline of SIMM, linear interpolation, or polynomial",
     ),
-    Key("x", NUMBERS, REQUIRED, "rad or m", "ascending", beside="kind!=polynomial"),
-    Key("y", NUMBERS, REQUIRED, "rad or m", "one for each x; straight beyond the ends", beside="kind!=polynomial"),
-    Key("coefficients", NUMBERS, REQUIRED, "", "highest power first", beside="kind=polynomial"),
+    Key("x", NUMBERS, REQUIRED, "rad or m", "ascending arguments", beside="kind!=polynomial"),
+    Key("y", NUMBERS, REQUIRED, "rad or m", "value at each x; linear beyond the ends", beside="kind!=polynomial"),
+    Key("coefficients", NUMBERS, REQUIRED, "", "coefficients, highest power first", beside="kind=polynomial"),
 )
 WRAP = (
-    Key("cylinder", name("cylinder"), REQUIRED, "", "that it may wrap"),
-    Key("from", later("number of a point"), 0, "", "from which on, counted from 0"),
-    Key("to", later("number of a point"), OPTIONAL, "", "up to which; the last one by default"),
+    Key("cylinder", name("cylinder"), REQUIRED, "", "surface that the path can wrap"),
+    Key("from", later("number of a point"), 0, "", "first point of the segments that can wrap it, counted from 0"),
+    Key("to", later("number of a point"), OPTIONAL, "", "last point of these segments; the path's last by default"),
 )
 SPLINE = (
-    Key("times", NUMBERS, REQUIRED, "s", "ascending"),
-    Key("values", NUMBERS, REQUIRED, "", "one for each time; those at the ends hold beyond"),
-    Key("ends", choice("natural", "clamped"), "natural", "", "a clamped spline begins and ends at rest"),
+    Key("times", NUMBERS, REQUIRED, "s", "ascending times"),
+    Key("values", NUMBERS, REQUIRED, "", "value at each time; constant beyond the ends"),
+    Key("ends", choice("natural", "clamped"), "natural", "", "a clamped spline has no slope at its ends"),
 )
 ACTIVATION = (
     Key("type", choice(*ACTIVATIONS), "smooth", "", "equation of the activation"),
@@ -342,14 +350,14 @@ ACTIVATION = (
     Key("fall", POSITIVE, 0.06, "s", "time constant of falling activation"),
 )
 MUSCLE_MODEL = (
-    Key("type", choice(*MUSCLES), REQUIRED, "", "how its force follows"),
+    Key("type", choice(*MUSCLES), REQUIRED, "", "model of the muscle's force"),
     Key("max_force", POSITIVE, REQUIRED, "N", "maximal force"),
-    Key("optimal_length", POSITIVE, REQUIRED, "m", "of the fibres", _HILL),
+    Key("optimal_length", POSITIVE, REQUIRED, "m", "optimal length of the fibres", _HILL),
     Key("pennation", number(0.0, 1.4), 0.0, "rad", "angle of the fibres at the optimal length", _HILL),
-    Key("activation", table(ACTIVATION), {"type": "smooth"}, "", "how activation follows excitation", _HILL),
-    Key("slack_length", NUMBER, REQUIRED, "m", "of the tendon, above 0 but with MuJoCo's curves", _TENDONS),
-    Key("max_velocity", POSITIVE, 10.0, "lengths/s", "at which fibres shorten at most, in optimal lengths", _TENDONS),
-    Key("curves", choice(*CURVES), "de_groote", "", "of force by length and velocity", _TENDONS),
+    Key("activation", table(ACTIVATION), {"type": "smooth"}, "", "activation dynamics", _HILL),
+    Key("slack_length", NUMBER, REQUIRED, "m", "of the tendon; above 0 except with MuJoCo's curves", _TENDONS),
+    Key("max_velocity", POSITIVE, 10.0, "lengths/s", "largest shortening velocity, in optimal lengths", _TENDONS),
+    Key("curves", choice(*CURVES), "de_groote", "", "force-length and force-velocity curves", _TENDONS),
     *(
         Key(name, _BOUNDS.get(name, POSITIVE), default, "1", f"of Thelen's curves: {meaning}", beside="curves=thelen")
         for name, default, meaning in THELEN_CURVES
@@ -361,13 +369,13 @@ MUSCLE_MODEL = (
     Key("stiffness", _LEAST, REQUIRED, "1", "short-range stiffness, in maximal forces per optimal length", _SHORT),
     Key("viscosity", _LEAST, 0.0, "s", "in maximal forces times seconds per optimal length", _SHORT),
     Key("force_length", _LEAST, 1.0, "1", "force at the reference length, in maximal forces", _SHORT),
-    Key("reference_length", NUMBER, REQUIRED, "m", "of the path, from which stretch counts", _SHORT),
+    Key("reference_length", NUMBER, REQUIRED, "m", "length of the path at which stretch is 0", _SHORT),
 )
 LENGTH = (
-    Key("mean", POSITIVE, REQUIRED, "m", "length where all joints are `at`"),
-    Key("a", vector(), REQUIRED, "m or 1", "moment arms there"),
-    Key("at", vector(), OPTIONAL, "rad or m", "positions of the joints; 0 by default"),
-    Key("B", PRODUCTS, [], "m/rad", "symmetric matrix: moment arms are a + B d"),
+    Key("mean", POSITIVE, REQUIRED, "m", "length at the joint positions `at`"),
+    Key("a", vector(), REQUIRED, "m or 1", "moment arms at these positions"),
+    Key("at", vector(), OPTIONAL, "rad or m", "joint positions; 0 by default"),
+    Key("B", PRODUCTS, [], "m/rad", "symmetric matrix: moment arms are a + B d, d = q - at"),
 )
 MUSCLE = (
     Key(
@@ -377,99 +385,99 @@ MUSCLE = (
         "m",
         "`[body, x, y, z]`, `{ cylinder = NAME }`, `{ point, joint, range }`, `{ pulley = N }`",
     ),
-    Key("wraps", later("list of tables"), OPTIONAL, "", "cylinders that it may wrap in any of some segments"),
+    Key("wraps", later("list of tables"), OPTIONAL, "", "surfaces that any segment between two points can wrap"),
     Key(
         "length",
         table(LENGTH),
         OPTIONAL,
         "",
-        "instead of a path: mean - a d - d B d / 2 in d = q - at",
+        "length mean - a d - d B d / 2 with d = q - at, instead of a path",
     ),
-    Key("excitation", later("number from 0 to 1, or signal"), REQUIRED, "1", "what activates it"),
-    Key("model", table(MUSCLE_MODEL), REQUIRED, "", "what its force follows from"),
+    Key("excitation", later("number from 0 to 1, or signal"), REQUIRED, "1", "input of the activation"),
+    Key("model", table(MUSCLE_MODEL), REQUIRED, "", "muscle model and its constants"),
 )
 SYNAPSE = (
-    Key("from", SIGNAL, REQUIRED, "", "what it hears"),
-    Key("by", SIGNAL, OPTIONAL, "", "a signal that multiplies the gain"),
-    Key("gain", NUMBER, 1.0, "", "times what is heard, less the offset"),
-    Key("offset", NUMBER, 0.0, "", "in the unit of the signal"),
-    Key("power", _POWER, 1.0, "1", "to which that difference is raised, with its sign"),
-    Key("delay", _DELAY, 0.0, "s", "in whole time steps"),
+    Key("from", SIGNAL, REQUIRED, "", "source"),
+    Key("by", SIGNAL, OPTIONAL, "", "signal that multiplies the gain"),
+    Key("gain", NUMBER, 1.0, "", "factor on (signal - offset)^power"),
+    Key("offset", NUMBER, 0.0, "", "subtracted from the signal, in its unit"),
+    Key("power", _POWER, 1.0, "1", "exponent of the magnitude of the difference, which keeps its sign"),
+    Key("delay", _DELAY, 0.0, "s", "whole number of time steps"),
 )
 SHAPE = (
     Key("type", choice(*SHAPES), REQUIRED, "", "function of the sum"),
-    Key("low", NUMBER, 0.0, "", "lower bound, or value below 0", _BOUNDED),
-    Key("high", NUMBER, 1.0, "", "upper bound, or value from 0 on", _BOUNDED),
+    Key("low", NUMBER, 0.0, "", "lower bound, or value for negative sums", _BOUNDED),
+    Key("high", NUMBER, 1.0, "", "upper bound, or value for sums from 0", _BOUNDED),
 )
 NEURON = (
-    Key("tau", POSITIVE, OPTIONAL, "s", "time constant of what is shaped, which is a state then"),
-    Key("start", NUMBER, 0.0, "", "of that state", beside="tau"),
-    Key("type", choice("sum", *_ORGANS), "sum", "", "a sum of synapses, or also the organ of a muscle"),
+    Key("tau", POSITIVE, OPTIONAL, "s", "time constant of a leaky neuron: the sum becomes a state before the shape"),
+    Key("start", NUMBER, 0.0, "", "initial value of the state", beside="tau"),
+    Key("type", choice("sum", *_ORGANS), "sum", "", "sum of synapses, or a sense organ of a muscle with synapses"),
     Key("bias", NUMBER, 0.0, "", "added to the sum", ("sum",)),
-    Key("muscle", name("muscle"), REQUIRED, "", "in which the organ is", _ORGANS),
-    Key("delay", _DELAY, 0.0, "s", "of the organ", _ORGANS),
-    Key("gain", _LEAST, 333.0, "1/s", "impulses at the maximal force, Prochazka (1999)", ("golgi",)),
-    Key("threshold", _LEAST, 0.0, "N", "force from which on it fires", ("golgi",)),
-    Key("bias", NUMBER, 0.0, "1/s", "impulses at the threshold", ("golgi",)),
-    Key("afferent", choice("Ia", "II"), "Ia", "", "kind of the spindle's ending", _SPINDLE),
-    Key("length_gain", NUMBER, Per("afferent", {"Ia": 2000.0, "II": 13500.0}), "1/(m s)", "by length", _SPINDLE),
-    Key("rest", NUMBER, OPTIONAL, "m", "length from which it counts: where fibres are optimal by default", _SPINDLE),
-    Key("velocity_gain", NUMBER, Per("afferent", {"Ia": 4.3 * 1e3**0.6, "II": 0.0}), "", "by velocity^power", _SPINDLE),
-    Key("power", _POWER, 0.6, "1", "of the velocity", _SPINDLE),
+    Key("muscle", name("muscle"), REQUIRED, "", "muscle of the organ", _ORGANS),
+    Key("delay", _DELAY, 0.0, "s", "delay of the organ", _ORGANS),
+    Key("gain", _LEAST, 333.0, "1/s", "increase of the rate at the maximal force, Prochazka (1999)", ("golgi",)),
+    Key("threshold", _LEAST, 0.0, "N", "force at which the rate is `bias`", ("golgi",)),
+    Key("bias", NUMBER, 0.0, "1/s", "rate at the threshold", ("golgi",)),
+    Key("afferent", choice("Ia", "II"), "Ia", "", "type of the spindle's afferent", _SPINDLE),
+    Key("length_gain", NUMBER, Per("afferent", {"Ia": 2000.0, "II": 13500.0}), "1/(m s)", "rate per length", _SPINDLE),
+    Key("rest", NUMBER, OPTIONAL, "m", "reference length; by default that with optimal fibres", _SPINDLE),
+    Key("velocity_gain", NUMBER, Per("afferent", {"Ia": 4.3 * 1e3**0.6, "II": 0.0}), "", "per speed^power", _SPINDLE),
+    Key("power", _POWER, 0.6, "1", "exponent of the velocity", _SPINDLE),
     Key("coactivation", NUMBER, OPTIONAL, "1/s", "at full activation: 50 for Ia, 20 for II by default", _SPINDLE),
-    Key("bias", NUMBER, Per("afferent", {"Ia": 50.0, "II": 80.0}), "1/s", "impulses at rest", _SPINDLE),
-    Key("shape", table(SHAPE), _SHAPES, "", "function of the sum; organs fire with 0 to 1000 impulses/s by default"),
-    Key("synapse", several(SYNAPSE, LIMITS["synapses"]), [], "", "what it hears: adds gain (signal - offset)^power"),
+    Key("bias", NUMBER, Per("afferent", {"Ia": 50.0, "II": 80.0}), "1/s", "rate at rest", _SPINDLE),
+    Key("shape", table(SHAPE), _SHAPES, "", "function of the sum; by default, organs are limited to 0 to 1000 1/s"),
+    Key("synapse", several(SYNAPSE, LIMITS["synapses"]), [], "", "inputs; each adds gain (signal - offset)^power"),
 )
 MOTOR = (
-    Key("joint", JOINT, REQUIRED, "", "on which it acts"),
-    Key("from", SIGNAL, REQUIRED, "", "what it follows"),
-    Key("gain", NUMBER, 1.0, "", "torque (N m) or force (N) by that signal"),
+    Key("joint", JOINT, REQUIRED, "", "joint on which the motor acts"),
+    Key("from", SIGNAL, REQUIRED, "", "signal that drives the motor"),
+    Key("gain", NUMBER, 1.0, "", "torque (N m) or force (N) per unit of the signal"),
 )
 _AXES = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
 PIN = (
-    Key("rate", _LEAST, 20.0, "1/s", "at which errors decay"),
-    Key("joint", JOINT, OPTIONAL, "", "a joint that is led, instead of a point"),
-    Key("point", POINT, REQUIRED, "m", "what is held", beside="no joint"),
-    Key("to", POINT, REQUIRED, "m", "where it is held", beside="no joint"),
-    Key("axes", DIRECTIONS, _AXES, "", "in which it is held", beside="no joint"),
-    Key("motion", later("0 or `spline.NAME`, or a list"), 0, "", "distance or position, for each direction"),
+    Key("rate", _LEAST, 20.0, "1/s", "decay rate of errors"),
+    Key("joint", JOINT, OPTIONAL, "", "joint to constrain, instead of a point"),
+    Key("point", POINT, REQUIRED, "m", "point to constrain", beside="no joint"),
+    Key("to", POINT, REQUIRED, "m", "point to which it is pinned", beside="no joint"),
+    Key("axes", DIRECTIONS, _AXES, "", "constrained directions", beside="no joint"),
+    Key("motion", later("0 or `spline.NAME`, or a list"), 0, "", "prescribed distance by direction, or position"),
 )
 CONTACT = (
-    Key("tangent", DIRECTION, OPTIONAL, "", "of friction in a plane; for all contacts or none"),
-    Key("point", POINT, REQUIRED, "m", "what touches the surface; on a body"),
-    Key("normal", DIRECTION, (0.0, 1.0, 0.0), "", "of the surface"),
-    Key("height", NUMBER, 0.0, "m", "of the surface, along the normal"),
-    Key("friction", _LEAST, REQUIRED, "1", "coefficient of Coulomb's friction"),
+    Key("tangent", DIRECTION, OPTIONAL, "", "direction of friction in planar models; for all contacts or none"),
+    Key("point", POINT, REQUIRED, "m", "point on a body that can touch the surface"),
+    Key("normal", DIRECTION, (0.0, 1.0, 0.0), "", "normal of the surface"),
+    Key("height", NUMBER, 0.0, "m", "height of the surface along the normal"),
+    Key("friction", _LEAST, REQUIRED, "1", "Coulomb friction coefficient"),
 )
 PLATFORM = (
-    Key("axis", DIRECTION, (1.0, 0.0, 0.0), "", "along which the ground moves"),
-    Key("onset", _LEAST, 0.0, "s", "when it begins"),
-    Key("duration", _LEAST, 0.0, "s", "how long it lasts"),
-    Key("peak", NUMBER, 0.0, "m/s^2", "of the half-sine of its acceleration"),
+    Key("axis", DIRECTION, (1.0, 0.0, 0.0), "", "direction of the ground's motion"),
+    Key("onset", _LEAST, 0.0, "s", "start of the pulse"),
+    Key("duration", _LEAST, 0.0, "s", "duration of the pulse"),
+    Key("peak", NUMBER, 0.0, "m/s^2", "peak acceleration of the half-sine pulse"),
 )
 WRENCH = (
-    Key("body", name("body"), REQUIRED, "", "that it pushes"),
-    Key("at", vector(3), NOWHERE, "m", "where in the body"),
-    Key("frame", choice("world", "body"), "world", "", "in which its components are"),
+    Key("body", name("body"), REQUIRED, "", "body on which the wrench acts"),
+    Key("at", vector(3), NOWHERE, "m", "point of application in the body"),
+    Key("frame", choice("world", "body"), "world", "", "frame of the components"),
     Key("force", COMPONENTS, NOWHERE, "N", "a row's parameter `wrench` replaces the numbers and adds to the signals"),
-    Key("moment", COMPONENTS, NOWHERE, "N m", "likewise"),
+    Key("moment", COMPONENTS, NOWHERE, "N m", "like `force`"),
 )
 MODEL = (
     Key("schema", later("1"), REQUIRED, "", "version of these tables"),
-    Key("gravity", vector(3), NOWHERE, "m/s^2", "acceleration of what falls"),
-    Key("inputs", INPUTS, [], "", "in the order of the drive; must be given for several"),
-    Key("body", tables("body"), {}, "", "at least one"),
-    Key("curve", tables("curve"), {}, "", "functions by which joints follow others"),
-    Key("cylinder", tables("cylinder"), {}, "", "surfaces that the paths of muscles wrap"),
-    Key("muscle", tables("muscle"), {}, "", "what pulls"),
-    Key("neuron", tables("neuron"), {}, "", "sums of signals, and the organs of muscles"),
-    Key("spline", tables("spline"), {}, "", "prescribed courses in time"),
-    Key("motor", tables("motor"), {}, "", "torques or forces of joints"),
-    Key("pin", tables("pin"), {}, "", "points and joints that are held or led"),
-    Key("contact", tables("contact"), {}, "", "points that touch a surface; a model with pins has none"),
-    Key("wrench", tables("wrench"), {}, "", "forces and moments from outside"),
-    Key("platform", later("table"), {}, "", "how the ground is jerked"),
+    Key("gravity", vector(3), NOWHERE, "m/s^2", "acceleration due to gravity"),
+    Key("inputs", INPUTS, [], "", "inputs in the order of the drive; required for more than one"),
+    Key("body", tables("body"), {}, "", "bodies; at least one"),
+    Key("curve", tables("curve"), {}, "", "functions for joints that follow another joint"),
+    Key("cylinder", tables("cylinder"), {}, "", "surfaces that muscle paths wrap"),
+    Key("muscle", tables("muscle"), {}, "", "muscles"),
+    Key("neuron", tables("neuron"), {}, "", "neurons and sense organs of muscles"),
+    Key("spline", tables("spline"), {}, "", "prescribed functions of time"),
+    Key("motor", tables("motor"), {}, "", "torques or forces on joints"),
+    Key("pin", tables("pin"), {}, "", "constraints on points and joints"),
+    Key("contact", tables("contact"), {}, "", "points that can touch a surface; not possible with pins"),
+    Key("wrench", tables("wrench"), {}, "", "external forces and moments"),
+    Key("platform", later("table"), {}, "", "acceleration pulse of the ground"),
 )
 KINDS = {
     "": MODEL,
@@ -494,4 +502,4 @@ KINDS = {
     "wrench.NAME": WRENCH,
     "platform": PLATFORM,
 }
-"""Keys by the table that holds them."""
+"""Keys of each table."""

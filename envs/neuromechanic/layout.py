@@ -1,7 +1,7 @@
-"""Records of a model, of its state and of scratch space.
+"""Record types of a model, of its state and of the work space.
 
-Their arrays are padded to powers of two, and the loops run to the counts. So models of about the same size
-share one compilation, which is cached on disk, and still all addresses but one are constants.
+Arrays are padded to powers of two, and loops run to the true counts. So models of similar size share one compiled and
+cached kernel, in which all addresses but one are constants.
 """
 
 from __future__ import annotations
@@ -20,66 +20,66 @@ _COUNTS = """
 bodies links muscles active fibres neurons inputs wrenches pins contacts contact_rows delays depth motors fits limits:
 states outputs size leaky reads pushes balls:
 """
-"""Numbers of what a model has, the first fields of its record."""
+"""Numbers of the model's parts, the first fields of its record."""
 
-# In the tables below, a line holds names, then their shape: numbers, or padded counts. Those are b, of bodies; l, of
-# bodies with followers; d, of coefficients; e, of a path's points and wraps; c, of anything
-# else; z, of the state vector; ring, of what is remembered. What is not of "int" is a float.
+# In the tables below, each line has names and their shape: numbers or padded counts. Padded counts are b for bodies, l
+# for bodies with followers, d for coefficients, e for points and wraps of a path, z for the state vector, ring for past
+# signals, and c for other parts. The type is float unless the line says int.
 
 ARRAYS = """
-gravity platform: 3  # m/s^2; direction in which the ground moves, 0 where it stays
+gravity platform: 3  # m/s^2; direction of the ground's motion, 0 for none
 ball: int c  # first joint of each ball
-sequence coordinate: int c  # bodies after their parents, followers having the last numbers; the joint that moves each
-curve: int c  # of followers, -1 where they are linear; others have none
-slope shift: c  # of linear followers: position by that of their joint
-curve_start: int c+1  # where each begins among the pieces
-curve_x: c  # where pieces begin, and count from; the first piece of two at one place ends there
+sequence coordinate: int c  # bodies after their parents (followers have the last numbers); the joint that moves each
+curve: int c  # curve of followers, -1 for linear ones; unused for other bodies
+slope shift: c  # of linear followers: position = slope * position of the leader + shift
+curve_start: int c+1  # first piece of each curve
+curve_x: c  # start and origin of pieces; the first of two pieces with the same start ends there
 curve_piece: c d  # coefficients, highest power first
 parent joint: int c  # -1 for the ground; REVOLUTE, PRISMATIC or BALL and the next two
-axis at: c 3  # direction, and place (m) of the joint, both in the parent
+axis at: c 3  # direction and position (m) of the joint in the parent
 mass: c  # kg
 centre: c 3  # m
 inertia: c 6  # kg m^2
-damping stiffness rest armature: c  # N m s/rad, N m/rad, rad, kg m^2; N s/m, N/m, m, kg where a joint slides
+damping stiffness rest armature: c  # N m s/rad, N m/rad, rad, kg m^2; N s/m, N/m, m, kg for sliding joints
 limit_joint: int c
-limit: c 6  # of these joints: rad, rad, N m/rad, N m/rad, N m s/rad, rad, as `body.limit_torque` takes them
+limit: c 6  # arguments of `body.limit_torque`: rad, rad, N m/rad, N m/rad, N m s/rad, rad
 cylinder_body: int c
 cylinder_at: c 3  # m
-cylinder_frame: c 3 3  # rows: the side of the way, across, the axis
+cylinder_frame: c 3 3  # rows: side on which paths wrap, axis x side, axis
 cylinder_radius cylinder_half: c  # m; half the length
-cylinder_way: int c  # as `paths` numbers them
-spline_start: int c+1  # where each begins among the pieces
+cylinder_way: int c  # constant of `paths`
+spline_start: int c+1  # first piece of each spline
 spline_time: c  # s
 spline_cubic: c 4  # coefficients, highest power first
-muscle curves: int c  # as `muscles` numbers them
+muscle curves: int c  # constants of `muscles`
 max_force optimal_length slack_length cos_pennation max_velocity: c  # N, m, m, 1, optimal lengths/s
-thelen: c 6  # constants of Thelen's or MuJoCo's curves, as `muscles` numbers them: 1
+thelen: c 6  # constants of Thelen's or MuJoCo's curves, in the order of `keys`: 1
 force_length short_stiffness short_viscosity reference_length: c  # 1, 1, s, m
-activation activation_kind: int c  # place among the activations, -1 for none; as `muscles` numbers them
+activation activation_kind: int c  # index of the activation, -1 for none; constant of `muscles`
 rise_time fall_time: c  # s
-winds: int c  # whether the path has wraps that choose their segment, or points that come and go
-fibre fit: int c  # place among the fibre lengths and the fits; -1 for none
-path_start: int c+1  # where each path begins among the points
+winds: int c  # whether the path has wraps, pulleys, spheres or conditional points
+fibre fit: int c  # index of the fibre length and of the fit, -1 for none
+path_start: int c+1  # first point of each path
 point_body: int 4c
 point_at: 4c 3  # m
-point_cylinder: int 4c  # -1 where it is a point
-point_joint: int 4c  # on which it depends whether it is there, -1 for none
-point_share: 4c  # by which the piece that begins there counts, 0 where a branch ends
-point_range: 4c 2  # positions of that joint between which it is there
-wrap_start: int c+1  # where those of each muscle begin
-wrap: int c 3  # cylinder, points between which it may be wrapped, counted from the muscle's first
+point_cylinder: int 4c  # -1 for a point
+point_joint: int 4c  # joint of a conditional point, -1 for none
+point_share: 4c  # factor on the length of the following segment, 0 at the end of a branch
+point_range: 4c 2  # positions of that joint for which the point is active
+wrap_start: int c+1  # first wrap of each muscle
+wrap: int c 3  # cylinder; first and last point, counted from the muscle's first, between which the path can wrap
 fit_mean: c  # m
 fit_at fit_a: c b  # rad or m, m or 1
 fit_B: c b b
-excitation: int c 2  # signal, of a kind and an index
-excitation_value: c  # where that is CONSTANT
+excitation: int c 2  # signal
+excitation_value: c  # for the signal CONSTANT
 tau: c  # s, of leaky neurons
 bias: c
 power: c  # of synapses
-order: int c  # in which neurons are computed, leaky ones last
-shape: int c  # as `nerves` numbers them
+order: int c  # order in which neurons are computed, leaky ones last
+shape: int c  # constant of `nerves`
 low high: c
-synapse_start: int c+1  # where those of each neuron begin
+synapse_start: int c+1  # first synapse of each neuron
 synapse: int c 6  # signal, column of the delayed signals or -1, delay in time steps, signal that multiplies the gain
 gain offset: c  # of synapses
 read: int c 2  # signals that control modules read
@@ -94,24 +94,24 @@ contact_body: int c
 contact_at: c 3  # m
 contact_frame: c 3 3  # rows: normal, tangent, their cross product
 contact_height contact_friction: c  # m, 1
-push: int c 4  # wrench, which of its components, signal
+push: int c 4  # wrench, its component, signal
 wrench_body: int c
 wrench_at: c 3  # m
 wrench_local: int c  # whether its components are in the body's frame
-delayed: int c 2  # signals that are remembered
+delayed: int c 2  # signals with a delay
 interval: c  # one number, the time step (s)
 """
-"""Constants of a model. ``*_start`` have one entry more, the end; a signal is a kind and an index, as in `nerves`."""
+"""Constants of a model. ``*_start`` ends with an extra entry. A signal is a kind and an index, see `nerves`."""
 
 _STATE = f"""
 time step status:  # s, since reset
-z: z  # the state vector of Eq. 3
-input: c  # the drive
+z: z  # state vector of Eq. 3
+input: c  # drive
 wrench: c 6  # N, N m
-ring: ring  # the past of delayed signals
+ring: ring  # past values of delayed signals
 excitation force neuron reaction impulse mode: c  # of the last evaluation or step: 1, N, 1, N, N s, 1
 contact_error alternations:  # m/s, 1
-pulse: 3  # of the ground: when it begins (s), how long it lasts (s), its peak (m/s^2)
+pulse: 3  # of the ground: onset (s), duration (s), peak (m/s^2)
 {" ".join(PHYSICAL)}:  # the row's parameters
 """
 
@@ -135,16 +135,16 @@ pulse: 3
 """
 
 _WORK = """
-turn: l 3 3  # rotations of the bodies
+turn: l 3 3  # rotation matrices of the bodies
 origin: l 3  # m
-S V A f: l 6  # spatial: joint axes, velocities, accelerations, forces
-body_inertia inertia: l 10  # of each body, and with all that it carries
-follow: l 4  # of followers: position, its first and second derivative by the joint's, bias force
+S V A f: l 6  # spatial vectors: joint axes, velocities, accelerations, forces
+body_inertia inertia: l 10  # of each body, and including all its descendants
+follow: l 4  # of followers: position, its first and second derivative by that of the leader, bias force
 node: e 3  # points of a path: m
-node_body node_wrap: int e  # and the wrap that made them, -1 for a point of its own
+node_body node_wrap: int e  # body; wrap that made the point, -1 for a point of the model
 node_point: int e
 wrap_arc: e  # m
-M L: b b  # mass matrix, its Cholesky factor
+M L: b b  # mass matrix and its Cholesky factor
 bias tau qdd: b  # generalised forces and accelerations
 momentum: 12
 meet: 4 3
@@ -166,11 +166,11 @@ start stage total: z
 """
 
 WRITTEN = "excitation", "force", "neuron", "reaction", "impulse", "mode", "contact_error"
-"""What a step writes besides the state vector: side by side in a row, so that one look tells whether it is finite."""
+"""Fields that a step writes in addition to the state vector. They are adjacent, so that one loop checks them all."""
 
 
 def _fields(text: str, sizes: Mapping[str, int]) -> list[tuple[str, str, tuple[int, ...]]]:
-    """Fields of a record: name, form and shape."""
+    """Return name, type and shape of each field of a record."""
     fields = []
     for line in text.strip().splitlines():
         names, _, said = line.partition("#")[0].partition(":")
@@ -182,7 +182,7 @@ def _fields(text: str, sizes: Mapping[str, int]) -> list[tuple[str, str, tuple[i
 
 @cache
 def _forms(bodies: int, wide: int) -> dict[str, tuple[str, tuple[int, ...]]]:
-    """Forms and shapes of the constants, as many as there are."""
+    """Return the types and unpadded shapes of the constants."""
     return {
         name: (form, shape)
         for name, form, shape in _fields(ARRAYS, {"b": bodies, "c": -1, "c+1": -1, "4c": -1, "d": wide})
@@ -190,7 +190,7 @@ def _forms(bodies: int, wide: int) -> dict[str, tuple[str, tuple[int, ...]]]:
 
 
 def arrays_of(values: Mapping[str, ArrayLike], bodies: int = 0, wide: int = 4) -> dict[str, NDArray[Any]]:
-    """Constants of the model by name, as arrays that have the forms and shapes of `ARRAYS`, unpadded."""
+    """Convert constants of the model to arrays with the types and unpadded shapes of `ARRAYS`."""
     forms = _forms(bodies, wide)
     return {name: np.array(value, forms[name][0]).reshape(forms[name][1]) for name, value in values.items()}
 
@@ -198,32 +198,32 @@ def arrays_of(values: Mapping[str, ArrayLike], bodies: int = 0, wide: int = 4) -
 def columns(
     rows: Sequence[Mapping[str, Any]], names: str, prefix: str = "", bodies: int = 0
 ) -> dict[str, NDArray[Any]]:
-    """`arrays_of` what stands in the rows by name; ``prefix`` begins the names of the arrays."""
+    """Convert the entries ``names`` of all rows to arrays (see `arrays_of`), with ``prefix`` before their names."""
     return arrays_of({prefix + name: [row[name] for row in rows] for name in names.split()}, bodies)
 
 
 def _power(least: int, *counts: int) -> int:
-    """Power of two of at least ``least`` and all ``counts``."""
+    """Return the smallest power of two that is at least ``least`` and all ``counts``."""
     return 1 << (max(least, *counts) - 1).bit_length()
 
 
 def pack(
     arrays: Mapping[str, NDArray[Any]], counts: Mapping[str, int]
 ) -> tuple[NDArray[Any], dict[str, np.dtype[Any]]]:
-    """Pack the arrays of a model into the record that the kernels read, and make the records of state and work.
+    """Pack the arrays of a model into the record that kernels read, and make the types of state and work space.
 
     Args:
-        arrays: Those of `ARRAYS`, as `model` makes them. Bodies stand after their parents.
-        counts: Numbers of bodies, muscles and so on, and the depth of the ring.
+        arrays: Constants of `ARRAYS`, from `build`. Bodies follow their parents.
+        counts: Numbers of bodies, muscles and other parts, and the depth of the ring.
 
     Returns:
-        table, records: The (1,) record of the model, and the types of others by name: ``row``, of an animal by the
-            names that people use; ``state``, the same memory for the kernels; ``work``.
+        table, records: Record (1,) of the model, and record types by name: ``row`` (state of an animal with public
+            field names), ``state`` (the same memory with the kernels' field names) and ``work``.
 
     Notes:
-        The state vector z in a row: ``q`` (rad or m) and ``v`` of the joints, ``n`` of control modules and leaky
-        neurons, ``activation``, ``fibre_length`` (m) of compliant tendons. What `contact` tells of the last step:
-        ``impulse`` (m, rows), ``mode``, ``contact_error`` and ``alternations``.
+        The state vector z in a row consists of ``q`` and ``v`` (joint positions and velocities), ``n`` (states of
+        control modules and leaky neurons), ``activation`` and ``fibre_length`` (m, compliant tendons). `contact`
+        writes ``impulse`` (m, rows), ``mode``, ``contact_error`` and ``alternations`` of the last step.
     """
     paths = np.diff(arrays["path_start"]).max(initial=0) + 2 * np.diff(arrays["wrap_start"]).max(initial=0)
     most = max(len(a) - name.endswith("_start") for name, a in arrays.items() if not name.startswith("point_"))
@@ -252,6 +252,6 @@ def pack(
 
 
 def _record(places: Mapping[str, tuple[Any, int]], itemsize: int) -> np.dtype[Any]:
-    """Record of fields, by name their form and offset; they may overlap."""
+    """Return a record type from the type and offset of each field; fields may overlap."""
     forms, offsets = zip(*places.values(), strict=True)
     return np.dtype({"names": list(places), "formats": forms, "offsets": offsets, "itemsize": itemsize})

@@ -1,6 +1,6 @@
-"""Models as data: bodies, muscles, neurons, contacts and so on from a TOML file or a mapping.
+"""Loading of models from TOML files or mappings.
 
-Which keys there are is written in `keys`, how they are read in `reader`, and what follows from them in `build`.
+`keys` defines the keys, `reader` checks them, and `build` computes the constants of the model.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ from .params import PHYSICAL
 from .reader import listed, plain, read_file
 
 LONGEST_PAST = 1 << 20
-"""Numbers that a row may keep of the past: delayed signals times the time steps of the longest delay (8 MiB)."""
+"""Largest number of past values in a row: delayed signals times the time steps of the longest delay (8 MiB)."""
 
 
 @dataclass(frozen=True)
 class Model:
-    """A checked model; `load` makes it.
+    """Checked model, made by `load`.
 
     Args:
         bodies, muscles, neurons, inputs, wrenches, pins, contacts (tuple of str): Names, in the order of the state
-            vector and of the signals. A body with a ball or free joint has three or six, its own being the last.
-        followers (tuple of str): Bodies whose joints follow others, numbered after these.
-        joints (tuple of Joint): One per body.
-        modules (tuple of Module)
+            vector and of the signals. A body with a ball or free joint has three or six names, its own last.
+        followers (tuple of str): Bodies with joints that follow another joint, numbered after ``bodies``.
+        joints (tuple of Joint): Joint of each body in ``bodies``.
+        modules (tuple of Module): Control modules.
         arrays: Constants by name, see `layout.ARRAYS`.
-        counts: How many of them there are, of bodies, muscles and so on.
-        delays ((S,) float, s): Of each synapse.
+        counts: Numbers of bodies, muscles and other parts.
+        delays ((S,) float, s): Delay of each synapse.
         wrench ((W, 6) float, N and N m): Constant part of each wrench.
-        start ((s,) float): States n at the beginning: of control modules 0, of leaky neurons what the model says.
-        pulse ((3,) float): Of the ground: when it begins (s), how long it lasts (s), its peak (m/s^2).
-        origin: What errors begin with: the file, or nothing.
-        description (mapping or None): Source of the model if it is plain data; trajectories save it.
+        start ((s,) float): Initial states n: 0 for control modules, ``start`` for leaky neurons.
+        pulse ((3,) float): Pulse of the ground: onset (s), duration (s), peak (m/s^2).
+        origin: Prefix of error messages with the name of the file; empty for a mapping.
+        description (mapping or None): Source of the model, which trajectories save; None if there are modules.
     """
 
     bodies: tuple[str, ...]
@@ -65,7 +65,11 @@ class Model:
     description: Mapping[str, Any] | None = field(default=None, compare=False)
 
     def records(self, dt: float) -> tuple[NDArray[Any], dict[str, np.dtype[Any]]]:
-        """Table for time steps of ``dt`` (s), of which every delay must be a whole number; see `layout.pack`."""
+        """Return table and record types for time steps of ``dt`` (s); see `layout.pack`.
+
+        Raises:
+            ValueError: If a delay is too long or not a whole number of time steps.
+        """
         synapse, steps = self.arrays["synapse"].copy(), self.delays / dt
         most = LONGEST_PAST // max(self.counts["delays"], 1) - 1
         whole = np.rint(steps)
@@ -84,36 +88,39 @@ class Model:
 def load(source: str | Path | Mapping[str, Any], modules: Mapping[str, Module] | None = None) -> Model:
     """Read and check a model.
 
-    A model is a table of the keys in `keys.KINDS`, which the guide "Your own body" lists with units and meanings.
-    Units are SI, and positions refer to the joint of the body.
+    A model is a table with the keys in `keys.KINDS`. The guide "Your own body" lists them with units and meanings.
+    Units are SI, and positions are relative to the joint of the body.
 
-    Signals are ``joint.BODY.position``, ``joint.BODY.velocity``, ``muscle.NAME.force`` (``length``, ``velocity``,
-    ``fibre_length``, ``fibre_velocity``, ``activation``), ``neuron.NAME``, ``spline.NAME``, ``module.NAME.OUTPUT``,
-    ``body.NAME.x`` (``y``, ``z``: where its joint is in the world, ``vx``, ``vy``, ``vz``: how fast it moves),
-    ``contact.NAME.height`` above its surface, ``contact.NAME.force`` along the normal in the last step, and
-    ``input.NAME``, which is an input.
+    These signals can be the source of a synapse, motor or excitation:
 
-    A ball turns freely about its joint, a free body moves as well. Its joints are named ``BODY.rx``, ``BODY.ry``,
-    ``BODY.rz`` and, of a free one, ``BODY.x`` and so on, before these. Positions of the first three are the rotation
-    vector, whose length is the angle of the turn, at most half a turn; velocities, motors and damping are about the
-    body's own axes. Nothing is singular. The signal ``quaternion`` of the animal says the same of all balls.
+    * ``joint.BODY.position`` and ``velocity``
+    * ``muscle.NAME.force``, ``length``, ``velocity``, ``fibre_length``, ``fibre_velocity`` and ``activation``
+    * ``body.NAME.x``, ``y``, ``z``, ``vx``, ``vy``, ``vz``: position and velocity of the body's joint in the world
+    * ``contact.NAME.height`` above the surface, and ``contact.NAME.force`` along the normal in the last step
+    * ``neuron.NAME``, ``spline.NAME``, ``module.NAME.OUTPUT`` and ``input.NAME``, an input of the model
 
-    A spindle fires with bias + length_gain (length - rest) + velocity_gain velocity^power + coactivation activation
-    impulses per second, a tendon organ with bias + gain (force - threshold) / max_force, from 0 to 1000.
+    A body with a ball joint rotates freely; a free body also moves. The joints of a ball are ``BODY.rx``, ``BODY.ry``
+    and ``BODY.rz``, after ``BODY.x``, ``BODY.y`` and ``BODY.z`` for a free body. Positions of the first three are the
+    rotation vector, with the angle (at most pi) as its length. Velocities, motors and damping refer to the axes of the
+    body. This has no singularities. The signal ``quaternion`` gives the same rotations.
 
-    No number exceeds `reader.LARGEST`, no delay `keys.LONGEST_DELAY`, and `reader.LIMITS` tells how many bodies,
-    muscles and so on there may be. A file has at most `reader.LARGEST_FILE` bytes, in UTF-8.
+    The rate of a spindle is bias + length_gain (length - rest) + velocity_gain velocity^power + coactivation
+    activation, and that of a tendon organ is bias + gain (force - threshold) / max_force. Both are clipped to 0 to
+    1000 impulses per second.
+
+    Numbers are limited to `reader.LARGEST`, delays to `keys.LONGEST_DELAY`, numbers of bodies, muscles and other
+    parts to `reader.LIMITS`, and files (UTF-8) to `reader.LARGEST_FILE` bytes.
 
     Args:
-        source (path of a TOML file, or mapping): A mapping has the same keys. Files of OpenSim and MuJoCo are read by
-            `gymnosoma.biomechanics.load`, which returns a mapping.
-        modules: A control module by its name; it is code, so no file can name one.
+        source (path of a TOML file, or mapping): Model. For OpenSim and MuJoCo files, pass the mapping that
+            `gymnosoma.biomechanics.load` returns.
+        modules: Control modules by name. They are code, so files cannot define them.
 
     Raises:
-        ValueError: If something is wrong; the message names the file, the key, the value and what is allowed.
+        ValueError: If the model is invalid. The message names the file, the key, the value and the allowed values.
 
     Examples:
-        An arm with a spindle and a tendon organ in its biceps, and a leaky interneuron that both reach:
+        An arm with a spindle and a tendon organ in the biceps, which both connect to a leaky interneuron:
 
         >>> from gymnosoma.envs import simulate
         >>> from gymnosoma.envs.neuromechanic import Neuromechanic, load
@@ -125,7 +132,7 @@ def load(source: str | Path | Mapping[str, Any], modules: Mapping[str, Module] |
         >>> arm["neuron"]["inter"] = {"tau": 0.02, "synapse": sources}
         >>> arm["wrench"] = {"hand": {"body": "fore", "at": [0, -0.26, 0]}}
         >>> animal = Neuromechanic(load(arm))
-        >>> animal.model.inputs  # as the arm declares them, whatever is edited
+        >>> animal.model.inputs  # in the order that the arm declares
         ('triceps', 'biceps')
         >>> run = simulate(animal, [0.1, 0.1], 0.2, every=0.1, start={"wrench": [10.0, 0, 0, 0, 0, 0]})
         >>> run["neurons"].shape, run["joint_torque"].shape  # reflex, ia, ib, inter; two joints
@@ -164,18 +171,18 @@ def changed(
     params: Mapping[str, Any] | str | Path | None,
     modules: Mapping[str, Module] | None = None,
 ) -> dict[str, Any]:
-    """Copy of a model's description with other values.
+    """Return a copy of a model's description with some values changed.
 
     Args:
-        model (path of a TOML file, or mapping): As `load` takes it.
-        params (mapping or path of a TOML file): With the same keys, but only those whose values are to be others, as in
-            ``{"muscle": {"biceps": {"model": {"max_force": 100.0}}}}``. Lists are replaced as a whole. Bodies, muscles,
-            inputs and so on stay those of the model: other models are for `register_model`.
+        model (path of a TOML file, or mapping): Model, as for `load`.
+        params (mapping or path of a TOML file): Keys to change with their new values, such as
+            ``{"muscle": {"biceps": {"model": {"max_force": 100.0}}}}``. Lists are replaced as a whole. Bodies, muscles
+            and inputs cannot be added or removed; register another model with `register_model` instead.
         modules: Control modules by name.
 
     Raises:
-        ValueError: If ``params`` is neither, its file cannot be read, it names what the model does not have, or the
-            model is no longer possible.
+        ValueError: If ``params`` has another type, its file cannot be read, it names a part that the model lacks, or
+            the changed model is invalid.
     """
     own: dict[str, Any] = plain(model) if isinstance(model, Mapping) else read_file(model, "model")
     if params is None:
@@ -197,14 +204,14 @@ def changed(
         ("activations", before.counts["active"], after.counts["active"]),
     ):
         if old != new:
-            raise ValueError(f"params must leave the {what} as they are, {shown(old)}, got {shown(new)}")
+            raise ValueError(f"params must not change the {what}, {shown(old)}, got {shown(new)}")
     return result
 
 
 def _merged(own: Mapping[str, Any], values: Mapping[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
     result = dict(own)
     for key, value in values.items():
-        if len(path) < 2 and key not in own:  # deeper, `load` knows which keys there may be
+        if len(path) < 2 and key not in own:  # `load` checks keys on deeper levels
             raise ValueError(f"params: {'.'.join((*path, key))} is not known; the model has {listed(own)}")
         inner = own.get(key)
         if isinstance(value, Mapping) and isinstance(inner, Mapping):

@@ -1,4 +1,4 @@
-"""Control modules: what they are, and several as one."""
+"""Control modules: user-defined kernels with states and outputs."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from ..core.kernels.jit import uncached
 
 
 class Module(NamedTuple):
-    """A control module: a kernel with states of its own, Eq. 10.
+    """Control module: a kernel with states and outputs, Eq. 10.
 
     Args:
         states, outputs: Numbers of states and of outputs; output i is the signal ``module.NAME.i``.
         kernel (kernel, or a function that numba can compile): Called as ``kernel(time, q, v, n, momentum, inputs,
-            heard, dn, out)``; writes the rates ``dn`` of its states ``n``, and its outputs ``out``. ``momentum`` (12,):
-            angular about the centre of mass, linear, centre of mass, its velocity; ``heard``: the values of ``reads``.
-        reads (sequence of str): Signals by name: lengths, velocities, forces and activations of muscles, leaky neurons,
-            splines and so on.
+            heard, dn, out)``. It writes the rates ``dn`` of its states ``n`` and its outputs ``out``. ``momentum``
+            (12,) is the angular momentum about the centre of mass, the linear momentum, and position and velocity of
+            the centre of mass. ``heard`` has the values of ``reads``.
+        reads (sequence of str): Names of signals, such as lengths, velocities, forces and activations of muscles, leaky
+            neurons and splines.
 
     Examples:
-        A module that sums up how much a muscle is stretched beyond 0.35 m, and another that tells its power:
+        One module that integrates the stretch of a muscle beyond 0.35 m, and one that computes its power:
 
         >>> from gymnosoma.envs.neuromechanic import Module, Neuromechanic, load
         >>> from gymnosoma.envs.neuromechanic.hindlimb import asset
@@ -47,7 +48,7 @@ class Module(NamedTuple):
 
 
 def chain(modules: tuple[Module, ...]) -> Any:
-    """One kernel that calls those of several modules, each with its part of states, readings and outputs."""
+    """Return one kernel that calls the kernels of all modules, each with its part of states, readings and outputs."""
     first, *others = modules
     if not others:
         return first.kernel

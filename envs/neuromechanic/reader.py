@@ -1,4 +1,4 @@
-"""Reading of models: files and mappings, what a key may hold, and tables that are checked key by key."""
+"""Reading of model files and mappings, and key-by-key checks of their tables."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from ..core.files import check_file
 from . import nerves
 
 LARGEST_FILE = 1 << 20
-"""Bytes that a model's file may have."""
+"""Largest size of a model file, bytes."""
 
 LIMITS = dict.fromkeys(("muscle", "neuron", "cylinder", "motor", "inputs"), 1024)
 LIMITS |= {"curve": 256, "pieces of curves": 8192, "wraps": 2048}
 LIMITS |= {"body": 128, "spline": 256, "pin": 256, "contact": 64, "wrench": 256}
 LIMITS |= {"synapses": 2048, "points of paths": 8192, "times of splines": 2048}
-"""How many tables of a kind a model may have, and how many entries they may have together."""
+"""Largest numbers of tables of each kind in a model, and of entries in all of them together."""
 
 LARGEST = 1e9
-"""Size that a number of a model may have, in SI: no product of several overflows."""
+"""Largest magnitude of a number in a model, in SI, so that products do not overflow."""
 
 SMALLEST = 1e-12
-"""The least value of a number that must be greater than 0."""
+"""Smallest value of a number that must be greater than 0."""
 
-_DEEPEST = 8  # levels of tables and lists: two more than any model has
-_ENTRIES = LIMITS["body"] ** 2  # of any table or list: the most are those of B
+_DEEPEST = 8  # levels of tables and lists; valid models have up to 6
+_ENTRIES = LIMITS["body"] ** 2  # in one table or list; the key B of a length needs most
 _KEY, _TEXT = 100, 200  # characters
 _PARTS = 16
 _PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
@@ -43,14 +43,14 @@ _LONG_KEY = re.compile(rf"(?<![\w-]){_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{{_PARTS}
 
 
 def read_file(source: str | Path, what: str) -> dict[str, Any]:
-    """Contents of a TOML file, which may hold anything; errors name ``what`` it is meant to be."""
+    """Return the contents of an untrusted TOML file; error messages start with ``what``."""
     try:
         path = Path(source)
         if path.suffix.lower() in (".osim", ".xml", ".mjb"):
-            raise ValueError("gymnosoma.biomechanics.load makes a mapping of it, and 'gymnosoma import' a TOML file")
+            raise ValueError("load it with gymnosoma.biomechanics.load, or convert it to TOML with 'gymnosoma import'")
         check_file(path, LARGEST_FILE)
         text = path.read_bytes().decode()
-        # The parser takes a time that grows with the square of a key's parts.
+        # The parser's run time grows with the square of the number of parts of a key.
         if match := _LONG_KEY.search(text):
             line = text.count("\n", 0, match.start()) + 1
             raise ValueError(f"line {line}: a key has more than {_PARTS} parts")
@@ -62,7 +62,7 @@ def read_file(source: str | Path, what: str) -> dict[str, Any]:
 
 
 def plain(value: Any, path: str = "", depth: int = 0) -> Any:
-    """Copy a description into dicts and lists of Python's own numbers, and refuse what no model has anywhere."""
+    """Copy a description into dicts, lists and Python numbers, and check sizes, names and magnitudes."""
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     here = path or "model"
@@ -86,7 +86,7 @@ def plain(value: Any, path: str = "", depth: int = 0) -> Any:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a finite number, which True and False are not."""
+    """Return whether a value is a finite number; booleans are not numbers."""
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
@@ -95,19 +95,19 @@ def _is_text(value: Any, most: int) -> bool:
 
 
 def listed(names: Iterable[str]) -> str:
-    """Names for an error, of which there may be many."""
+    """Return up to 20 names as text, for error messages."""
     first = list(names)
     return ", ".join(first[:20] + ["..."] * (len(first) > 20))
 
 
 def expect(holds: bool, path: str, what: str, value: Any) -> None:
-    """Refuse a value that is not what it must be."""
+    """Raise ValueError that ``path`` must ``what`` unless ``holds``."""
     if not holds:
         raise ValueError(f"{path} must {what}, got {shown(value)}")
 
 
 def limit(kind: str, count: int, path: str) -> None:
-    """Refuse more of a kind than `LIMITS` allow."""
+    """Raise ValueError if ``count`` is above the limit of a kind in `LIMITS`."""
     if count > LIMITS[kind]:
         raise ValueError(f"{path}: a model has at most {LIMITS[kind]} {kind}, got {count}")
 
@@ -130,7 +130,7 @@ QUANTITIES: dict[str, dict[str, int]] = {
     "neuron": {"": nerves.NEURON},
     "spline": {"": nerves.SPLINE},
 }
-"""Signals: the kinds of tables that have some, and by the last part of the signal's name what a kernel calls it."""
+"""Kernels' constants of signals, by kind of table and last part of the signal's name."""
 
 _SIGNALS = (
     "joint.BODY.position, joint.BODY.velocity, muscle.NAME.QUANTITY, neuron.NAME, spline.NAME, input.NAME, "
@@ -140,14 +140,14 @@ _SIGNALS = (
 
 @dataclass
 class Names:
-    """What the keys of a model may refer to.
+    """Names that the keys of a model can refer to.
 
     Args:
-        entries: Names in order, by the kind of table. Bodies are those of the tables until these have been read, then
-            those of the state vector and, after them, of followers; joints are those of the state vector.
-        declared: Whether all inputs are known; if not, each comes to be where it is first mentioned.
-        proportional (set of str): Muscles that have no activation, and whose force follows their excitation at once.
-        outputs: Of a control module by its name, the numbers of its first output and of all of them.
+        entries: Names in order, by kind of table. Bodies have the order of the tables until these have been read, then
+            that of the state vector, with followers last. Joints have the order of the state vector.
+        declared: Whether the model lists its inputs. If not, inputs are added when they first occur.
+        proportional (set of str): Muscles without activation dynamics, with a force proportional to excitation.
+        outputs: Index of the first output and number of outputs of each control module.
     """
 
     entries: dict[str, Sequence[str]]
@@ -156,7 +156,7 @@ class Names:
     outputs: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def index(self, kind: str, value: Any, path: str, ground: bool = False) -> int:
-        """Index of a name; -1 for the ground, where that is allowed."""
+        """Return the index of a name; -1 for the ground if ``ground`` allows it."""
         if ground and value == "ground":
             return -1
         labels = self.entries[kind]
@@ -166,21 +166,21 @@ class Names:
         return list(labels).index(value)
 
     def joint(self, value: Any, path: str) -> int:
-        """Index of a joint by the name of its body, or of one of a ball's or a free body's."""
+        """Return the index of a joint by its name, which is that of its body or, for a ball, ``BODY.rx`` and so on."""
         ball = isinstance(value, str) and value.endswith(".rz") and f"{value[:-3]}.ry" in self.entries["body"]
         index = self.index("body", value[:-3] if ball else value, path)
         if index >= len(self.entries["joint"]):
-            raise ValueError(f"{path}: joint {shown(value)} follows another one; it has no position of its own")
+            raise ValueError(f"{path}: joint {shown(value)} must be free, but it follows another joint or is fixed")
         return index
 
     def point(self, value: Any, path: str) -> tuple[int, list[float]]:
-        """Body and position of a point [body, x, y, z]."""
+        """Return body and position of a point [body, x, y, z]."""
         placed = isinstance(value, list | tuple) and len(value) == 4 and all(map(is_number, value[1:]))
         expect(placed, path, "be [body, x, y, z]", value)
         return self.index("body", value[0], path, ground=True), list(map(float, value[1:]))
 
     def signal(self, value: Any, path: str) -> tuple[int, int]:
-        """Kind and index of a signal by its name, as `nerves.signal` takes them."""
+        """Return kind and index of a signal by its name, as arguments of `nerves.signal`."""
         kind, *rest = str(value).split(".")
         if kind == "input" and len(rest) == 1 and rest[0]:
             return nerves.INPUT, self._input(rest[0], path)
@@ -220,31 +220,35 @@ class Names:
 # Tables
 
 REQUIRED, OPTIONAL = object(), object()
-"""Defaults of a key that must be given, and of one that is None where it is not given."""
+"""Markers for the default of a required key and of a key with the default None."""
 
 
 class Form(NamedTuple):
-    """What a key may hold, in words, and the function that checks a value: of the value, its path, and `Names`."""
+    """Allowed values of a key: description, and a function of value, path and `Names` that checks and converts."""
 
     says: str
     read: Callable[[Any, str, Names], Any]
 
 
 class Per(NamedTuple):
-    """A default that depends on another key, which stands before."""
+    """Default that depends on another key, which must come earlier in the table."""
 
     key: str
     values: Mapping[str, Any]
 
 
 class Key(NamedTuple):
-    """A key of a table.
+    """Key of a table.
 
     Args:
-        default (REQUIRED, OPTIONAL, a value, or Per)
-        types (tuple of str): Values of the table's key ``type`` with which it has this key; all if there are none.
-        beside: Another key, without which this one is not known; ``"no NAME"`` is one with which it is not known, and
-            ``"NAME=WORD"`` one that must be that word, ``"NAME!=WORD"`` one that must not.
+        name: Name of the key.
+        form: Allowed values.
+        default (REQUIRED, OPTIONAL, a value, or Per): Default value.
+        unit: Unit of the values.
+        meaning: Description for the documentation.
+        types (tuple of str): Values of the table's key ``type`` that allow this key; all if empty.
+        beside: Condition for the key: ``"NAME"``: key NAME is set; ``"no NAME"``: it is not set; ``"NAME=WORD"``: its
+            value is WORD; ``"NAME!=WORD"``: its value is not WORD.
     """
 
     name: str
@@ -256,7 +260,7 @@ class Key(NamedTuple):
     beside: str = ""
 
     def applies(self, entries: Mapping[str, Any]) -> bool:
-        """Whether a table has this key, by the keys before it."""
+        """Return whether a table allows this key, depending on its earlier keys."""
         without, _, other = self.beside.rpartition(" ")
         other, _, word = other.partition("=")
         if word:
@@ -267,7 +271,7 @@ class Key(NamedTuple):
 
 
 def read(keys: Sequence[Key], values: Any, path: str, names: Names) -> dict[str, Any]:
-    """Check a table key by key, and return what it says with the defaults; ``path`` begins the errors."""
+    """Check a table key by key and return its values with defaults; error messages start with ``path``."""
     expect(isinstance(values, Mapping), path, "be a table", values)
     entries: dict[str, Any] = {}
     labels: list[str] = []
@@ -288,7 +292,7 @@ def read(keys: Sequence[Key], values: Any, path: str, names: Names) -> dict[str,
 
 
 def across(side: NDArray[np.float64], axis: NDArray[np.float64], path: str, value: Any) -> NDArray[np.float64]:
-    """Unit vector along the part of ``side`` that is perpendicular to ``axis``; ``path`` is the key that gave it."""
+    """Return the unit vector along the part of ``side`` perpendicular to ``axis``; ``path`` is the key of ``side``."""
     side = side - (side @ axis) * axis
     size = np.linalg.norm(side)
     other = "normal" if path.endswith("tangent") else "the axis"

@@ -9,17 +9,17 @@ from ..core.kernels.jit import kernel
 
 @kernel
 def walk(x, directions, low, high, thin, rng, samples):
-    """Hit-and-run: from ``x``, to a uniform point on a line in a random direction, again and again.
+    """Sample a polytope uniformly by hit-and-run: move repeatedly to a random point on a line in a random direction.
 
-    Smith (1984), Operations Research 32:1296.
+    Source: Smith (1984), Operations Research 32:1296.
 
     Args:
-        x ((n,) float): Interior point; overwritten.
-        directions ((n, k) float): Basis of the directions allowed.
-        low, high ((n,) float)
-        thin: Moves from one sample to the next.
-        rng (numpy Generator)
-        samples ((N, n) float): Written.
+        x ((n,) float): Interior point at the start; overwritten.
+        directions ((n, k) float): Basis of the allowed directions.
+        low, high ((n,) float): Bounds.
+        thin: Number of moves per sample.
+        rng (numpy Generator): Random generator.
+        samples ((N, n) float): Output.
     """
     n, k = directions.shape
     for s in range(len(samples)):

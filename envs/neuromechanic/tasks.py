@@ -108,8 +108,8 @@ class HindlimbHold(NeuromechanicTask):
     remembers = {"push": "({self.seconds},4)f8", "load": "3f8", "pushing": "3f8", "shift": "7f8"}
     remembers |= dict.fromkeys(("past_error", "past_rate"), "({self.moments},7)f8")
     remembers |= {"past_force": "({self.moments},3)f8"}
-    """Time (s) and force (N) of each push, load and present push (N), shift of the reflex's reference posture (rad), and
-    for each moment of the delay, oldest first, deviations (rad) and rates (rad/s) of joints and of the paw force (N)."""
+    """Time (s) and force (N) of each push; load and present push (N); shift of the reflex's reference posture (rad).
+    Deviations (rad) and rates (rad/s) of joints and deviation of paw force (N), from one delay ago to the present."""
     informs = {"held": "f8", "posture_error": "f8", "force_error": "f8", "paw_force": "3f8", "push": "f8", "load": "f8"}
     """Time since the start (s), deviation of the posture (rad, rms) and of the force (N), force on the paw, push and
     load (N)."""

@@ -1,1 +1,1 @@
-"""The animals in a browser: kernels as WebAssembly, tables of their memory, and the page; see ``docs/live``."""
+"""Interactive animals for browsers: kernels as WebAssembly, tables of their memory, and pages; see ``docs/live``."""

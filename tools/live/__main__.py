@@ -1,4 +1,4 @@
-"""Make pages on which the animals live, in a checkout: ``python -m tools.live``."""
+"""Command line for pages with interactive animals, for use in a clone: ``python -m tools.live``."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from .modules import ANIMALS
 
 
 def live(folder: Path = Path("live"), animal: tuple[str, ...] = ()) -> None:
-    """Make pages on which the animals live, by the same kernels; they need no server and no network.
+    """Write pages with interactive animals that run the same kernels as in Python, without a server or network.
 
     Args:
-        folder: Where scripts and pages are written.
-        animal: Names of animals; all by default.
+        folder: Output folder.
+        animal: Names of the animals; all by default.
     """
     if unknown := {*animal} - {*ANIMALS}:
         raise SystemExit(f"error: animal must be one of {', '.join(ANIMALS)}, got {', '.join(unknown)}")

@@ -1,4 +1,4 @@
-"""Writes the page: a file of what all animals share, one for each animal, and pages that show them."""
+"""Build the interactive pages: a script for all animals, one for each animal, and HTML pages."""
 
 from __future__ import annotations
 
@@ -16,37 +16,37 @@ from .modules import ANIMALS
 from .wasm import LARGEST
 
 SHARED = ("engine.js", "canvas.js", "show.js")
-"""Files of ``live.js``, in their order."""
+"""Parts of ``live.js``, in order."""
 
 COLOURS = ("PAPER", "CARD", "RULE", "MUTED", "INK", "GOAL", "WARM", "COLD", "FORE", "AFT")
 
 PAGES = {
     "worm": (
-        "The worm, alive",
-        "*C. elegans* of Chung, Chang & Kim (2024): from water to agar, by the paper's wave or one that you set, or by "
-        "the muscles of a real worm that turns. Arrows are the friction on its rods.",
+        "Interactive worm",
+        "*C. elegans* of Chung, Chang & Kim (2024). Choose a medium from water to agar, and drive the worm with the "
+        "paper's wave, your own wave, or the recorded joint angles of a turning worm. Arrows show the friction.",
     ),
     "lamprey": (
-        "The lamprey, alive",
-        "The body and the spinal cord of Ekeberg (1993), each neuron of it. Click on the body, or move the slider, to "
-        "cut the cord there.",
+        "Interactive lamprey",
+        "Body and spinal cord of Ekeberg (1993), with all neurons. Click on the body or move the slider to cut the "
+        "cord there.",
     ),
     "vibrissa": (
-        "The vibrissa, alive",
-        "A rat's whisker of Quist et al. (2014) that sweeps past a peg, which you drag; and what the follicle feels.",
+        "Interactive whisker chain",
+        "A rat's whisker of Quist et al. (2014) that sweeps past a peg, and the forces on its base. Drag the peg.",
     ),
     "whisker": (
-        "The whisker on sandpaper, alive",
-        "Stick and slip of the whisker of Oladazimi, Putelat et al. (2021), slowed down, and its moment as a sound.",
+        "Interactive whisker rod",
+        "Stick-slip of the whisker of Oladazimi, Putelat et al. (2021) in slow motion, with its moment as sound.",
     ),
     "figure": (
-        "The standing figure, alive",
-        "A person on a platform with the late reflexes of Bunderson et al. (2012): push the ground, and see whether it "
-        "stays.",
+        "Interactive standing figure",
+        "A standing person with the delayed reflexes of Bunderson et al. (2012). Push the ground, and see whether the "
+        "figure falls.",
     ),
     "limb": (
-        "The cat's hindlimb, alive",
-        "Thirty-one muscles of Bunderson et al. (2012) hold a posture; drag the ankle, or push it.",
+        "Interactive cat hindlimb",
+        "The 31 muscles of Bunderson et al. (2012) hold a posture. Drag the ankle, or push it.",
     ),
 }
 """Heading and text of each page."""
@@ -69,7 +69,7 @@ PAGE = """<!doctype html>
 
 
 def sources() -> Path:
-    """Folder of the scripts, of a checkout."""
+    """Return the folder of the scripts in a clone."""
     return Path(gymnosoma.__file__).resolve().parents[1] / "docs" / "live"
 
 
@@ -80,22 +80,22 @@ def _written(path: Path, text: str) -> None:
 
 
 def animal_script(name: str) -> str:
-    """Module, table and picture of an animal, as one script that needs no server.
+    """Return the script of an animal, with its module, table and picture.
 
     Raises:
-        ValueError: If the module is larger than `LARGEST`.
+        ValueError: If the module has more than `LARGEST` bytes.
     """
     live = ANIMALS[name]()
     module = live.module()
     if len(module) > LARGEST:
-        raise ValueError(f"the module {name} must have at most {LARGEST} bytes, got {len(module)}")
+        raise ValueError(f"module {name} must have at most {LARGEST} bytes, got {len(module)}")
     about = live.table() | {"wasm": base64.b64encode(module).decode()}
     scene = (sources() / f"{name}.js").read_text("utf-8")
     return f'gymnosoma.add("{name}", {json.dumps(about, separators=(",", ":"))});\n{scene}'
 
 
 def embedded(name: str, folder: str = "", inside: str = "") -> str:
-    """HTML that shows an animal, of scripts in a folder; what is ``inside`` stays where it cannot run."""
+    """Return HTML that shows an animal with scripts from ``folder``; ``inside`` is the fallback if it cannot run."""
     scripts = "".join(f'<script src="{folder}{file}.js"></script>\n' for file in ("live", name))
     return f'<div data-gymnosoma="{name}">{inside}</div>\n{scripts}'
 
@@ -105,14 +105,14 @@ def _page(title: str, text: str, body: str) -> str:
 
 
 def write(folder: Path, names: Iterable[str] = tuple(ANIMALS)) -> dict[str, int]:
-    """Write scripts, style and pages into a folder.
+    """Write scripts, style sheet and pages into a folder.
 
     Args:
-        folder: It is made where there is none.
+        folder: Output folder; created if it does not exist.
         names: Animals; all by default.
 
     Returns:
-        dict: Bytes of each file that was written or is there already.
+        dict: Size in bytes of each file in the folder.
     """
     folder.mkdir(parents=True, exist_ok=True)
     colours = {name.lower(): getattr(canvas, name) for name in COLOURS}
@@ -124,5 +124,5 @@ def write(folder: Path, names: Iterable[str] = tuple(ANIMALS)) -> dict[str, int]
         _written(folder / f"{name}.js", animal_script(name))
         _written(folder / f"{name}.html", _page(*PAGES[name], embedded(name)))
     links = "\n".join(f'<li><a href="{name}.html">{PAGES[name][0]}</a></li>' for name in names)
-    _written(folder / "index.html", _page("The animals, alive", "The same kernels as in Python.", f"<ul>{links}</ul>"))
+    _written(folder / "index.html", _page("Interactive animals", "The same kernels as in Python.", f"<ul>{links}</ul>"))
     return {path.name: path.stat().st_size for path in sorted(folder.iterdir()) if path.is_file()}

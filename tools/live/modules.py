@@ -1,4 +1,4 @@
-"""What each animal brings to a browser: its kernels, the memory that they work on, and a table of all of it."""
+"""Kernels, memory and tables of each animal for the browser."""
 
 from __future__ import annotations
 
@@ -47,26 +47,26 @@ from gymnosoma.envs.worm.params import friction, table
 from .wasm import compile_module
 
 LINE = 64
-"""Bytes at whose multiples arrays begin."""
+"""Alignment of arrays, bytes."""
 
 GAP = 8
-"""Zeros (numbers) from which on the image of a memory is cut in two."""
+"""Number of consecutive zeros that splits the image of a memory."""
 
 
 @dataclass
 class Live:
-    """An animal for a browser.
+    """Animal for a browser.
 
     Args:
-        animal: It is one row of this.
-        start: Initial values, as `Animal.reset` takes them.
-        kernels: By the name under which it is exported: the function, and the names of its arguments, which are those
-            of arrays, of numbers, or ``steps``.
-        arrays: What kernels take beside the ``state``: ``work``, constants, results.
-        numbers: Numbers that kernels take, an integer or a float each; a page may give others.
-        views: Fields of the state that a kernel takes as an array, by name the field and the array's shape.
-        never: Functions of the C library that its kernels name and never call, see `compile_module`.
-        more: What the page needs beside it, for JSON.
+        animal: Model; the browser has one row of it.
+        kernels: Function and argument names of each exported kernel. Arguments are names of arrays or numbers, or
+            ``steps``.
+        arrays: Array arguments of the kernels other than ``state``: ``work``, constants, results.
+        numbers: Numeric arguments of the kernels, int or float; a page can change them.
+        start: Initial values, as in `Animal.reset`.
+        views: Fields of the state that a kernel takes as an array, by argument name: field and shape.
+        never: C library functions that the kernels reference but do not call, see `compile_module`.
+        more: Further data for the page, serialisable as JSON.
     """
 
     animal: Any
@@ -79,20 +79,20 @@ class Live:
     more: Mapping[str, Any] = field(default_factory=dict)
 
     def rows(self) -> NDArray[Any]:
-        """A row (1,) that has been started."""
+        """Return an initialised row (1,)."""
         rows = self.animal.rows(1)
         self.animal.reset(rows, np.array([0]), self.start)
         return rows
 
     def memory(self) -> dict[str, NDArray[Any]]:
-        """All arrays by name, as kernels take them, the ``state`` first."""
+        """Return all array arguments of the kernels by name, ``state`` first."""
         rows = self.rows()
         kind = getattr(self.animal, "_kernel_state", None)
         state = rows.view(in_lanes(self.animal.state, 1) if kind is None else kind)
         return {"state": state, **self.arrays}
 
     def module(self) -> bytes:
-        """The kernels as a module of WebAssembly."""
+        """Compile the kernels to a WebAssembly module."""
         memory = self.memory()
 
         def kind(name: str) -> Any:
@@ -108,14 +108,14 @@ class Live:
         return compile_module(signed, self.never)
 
     def table(self) -> dict[str, Any]:
-        """Where everything stands in the memory of the module, from its ``__heap_base`` on, and what it means."""
+        """Return the layout of the module's memory from ``__heap_base`` on, with units, meanings and initial values."""
         places, whole = {}, bytearray()
         for name, array in self.memory().items():
             whole.extend(bytes(-len(whole) % LINE))
             places[name] = _place(array, len(whole))
             whole.extend(array.tobytes())
         state = places["state"]
-        state["fields"] = _fields(self.animal.state)  # by the names that people use
+        state["fields"] = _fields(self.animal.state)  # public names
         for name, (of, shape) in self.views.items():
             places[name] = {"at": state["at"] + state["fields"][of]["at"], "shape": list(shape), "item": 8}
         rows, signals = self.rows(), type(self.animal).SIGNALS
@@ -150,7 +150,7 @@ class Live:
 
 
 def _place(array: NDArray[Any], at: int) -> dict[str, Any]:
-    """Where an array stands, its shape, the bytes of an item, and of records the fields that hold numbers."""
+    """Return the offset, shape and item size (bytes) of an array, and the numeric fields of a structured one."""
     place: dict[str, Any] = {"at": at, "shape": list(array.shape), "item": array.itemsize}
     if array.dtype.names:
         place["fields"] = _fields(array.dtype)
@@ -158,19 +158,19 @@ def _place(array: NDArray[Any], at: int) -> dict[str, Any]:
 
 
 def _fields(record: np.dtype[Any]) -> dict[str, Any]:
-    """Where the fields of a record stand that hold numbers, and their shapes."""
+    """Return the offsets and shapes of a record's numeric fields."""
     fields: Mapping[str, Any] = record.fields or {}
     numbers = {name: form for name, form in fields.items() if form[0].base == np.float64 and name != "numbers"}
     return {name: {"at": form[1], "shape": _shape(form[0])} for name, form in numbers.items()}
 
 
 def _shape(form: np.dtype[Any]) -> list[int]:
-    """Shape of a field, without the lane of which there is one."""
+    """Return the shape of a field without its single lane."""
     return list(form.shape[:-1] if form.shape[-1:] == (1,) else form.shape)
 
 
 def _image(whole: bytes) -> list[Any]:
-    """What stands in a memory that else is zero: places, and behind each its bytes in base64."""
+    """Return the non-zero parts of a memory: alternating offsets and bytes in base64."""
     filled = np.flatnonzero(np.frombuffer(whole.ljust(-(-len(whole) // 8) * 8, b"\0"), np.int64))
     if not len(filled):
         return []
@@ -182,12 +182,12 @@ def _image(whole: bytes) -> list[Any]:
 
 
 def _work(animal: Any) -> NDArray[Any]:
-    """Scratch space of one animal."""
+    """Return scratch space for one animal."""
     return aligned(1, in_lanes(animal._stepper._records[1], 1))
 
 
 def worm() -> Live:
-    """The worm, and the points of its body."""
+    """Return the worm, with a kernel for the points of its body."""
     animal = Worm()
     n = animal.params.n_rods
     kernels = {
@@ -215,13 +215,13 @@ def worm() -> Live:
 
 
 def move_lamprey(xs, ks, steps, dt, links, circuit, scheme, substeps):
-    """Advance a lamprey, as its batch does with a row."""
+    """Advance a lamprey, as its batch advances a row."""
     nerves.prepare_swimming(xs, ks, dt, links, circuit, scheme, substeps)
     nerves.swim(xs, ks, steps, dt, links, circuit, scheme, substeps)
 
 
 def lamprey() -> Live:
-    """The lamprey with its cord, by the paper's scheme or the implicit one."""
+    """Return the lamprey with its spinal cord, with the paper's scheme and the implicit one."""
     animal = Lamprey()
     assert animal.circuit is not None
     names = ("state", "work", "steps", "dt", "links", "circuit", "scheme", "substeps")
@@ -234,7 +234,7 @@ def lamprey() -> Live:
         },
         "segments": animal.circuit.segments,
         "lengths": list(animal.params.length),
-        # Widths fit the masses of Table 3, for an ellipse 3 cm high without its pi.
+        # Widths follow from the masses of Table 3 for an ellipse 3 cm high, without the factor pi (as in the paper).
         "widths": (np.divide(animal.params.mass, animal.params.length) * 4.0 / (1000.0 * 0.03)).tolist(),
         "head_extra": float(lamprey_table()["head_extra"]),
         "colours": {name.lower(): getattr(lamprey_picture, name) for name in ("FLESH", "SHADE", "MUSCLE")},
@@ -243,17 +243,17 @@ def lamprey() -> Live:
 
 
 def move_vibrissa(xs, ks, steps, dt, profile):
-    """Advance a vibrissa, as its batch does with a row."""
+    """Advance a whisker chain, as its batch advances a row."""
     chain.prepare(xs, ks, dt, profile)
     chain.complementarity(xs, ks, steps, dt, profile)
 
 
 PEG = 5e-4
-"""Radius of the vibrissa's peg, m."""
+"""Radius of the peg, m."""
 
 
 def vibrissa() -> Live:
-    """The vibrissa with a peg."""
+    """Return the whisker chain with a peg."""
     animal = Whisker()
     kernels = {"advance": (move_vibrissa, ("state", "work", "steps", "dt", "profile"))}
     start = {"peg": [[0.7 * animal.params.length, 8e-3]], "peg_radius": [PEG]}
@@ -269,13 +269,13 @@ def vibrissa() -> Live:
 
 
 def move_rod(xs, ks, steps, dt, profile, period, top):
-    """Advance a whisker, as its batch does with a row."""
+    """Advance a whisker rod, as its batch advances a row."""
     rod.prepare(xs, ks, dt, profile, period, top)
     rod.midpoint(xs, ks, steps, dt, profile, period, top)
 
 
 def whisker() -> Live:
-    """The whisker on its plate, flat or with a grating."""
+    """Return the whisker rod on a plate, flat or with a grating."""
     relief = Relief.sine(1e-6, 200e-6)
     animal = WhiskerRod(relief=relief, dt=10e-6)
     names = ("state", "work", "steps", "dt", "profile", "period", "top")
@@ -293,11 +293,11 @@ def whisker() -> Live:
 
 
 take: Any = None
-"""Kernel of `take_steps` of a model; `variant` binds it."""
+"""Kernel ``take_steps`` of a model, bound by `variant`."""
 
 
 def move_model(ts, ks, xs, steps, dt):
-    """Advance a model with the inputs that its row holds."""
+    """Advance a musculoskeletal model with the inputs in its row."""
     take(ts[0], ks[0], xs[0], steps, dt, None)
     keep_finite(xs[0])
 
@@ -306,21 +306,21 @@ keep_finite = steps.keep_finite
 
 
 def _model(animal: Neuromechanic, **more: Any) -> Live:
-    """A musculoskeletal model."""
+    """Return a musculoskeletal model."""
     moves = variant(move_model, "live", take=animal.take_steps)
     arrays = {"table": animal.table, "work": animal._work}
     if len(animal.model.arrays["cylinder_radius"]) or len(animal.model.arrays["ball"]):
-        raise ValueError("a model must have neither cylinders nor balls: angles of the C library are not at hand")
+        raise ValueError("model must not have cylinders or balls: they need functions of the C library")
     kernels = {"advance": (moves, ("table", "work", "state", "steps", "dt"))}
     return Live(animal, kernels, arrays, {"dt": animal.dt}, never=("acos", "atan2", "hypot"), **more)
 
 
 STANCES = (0.8, 1.0, 1.1, 1.2, 1.4, 1.7, 2.0)
-"""Stances (hip widths) in which the figure may start."""
+"""Initial stances of the figure, hip widths."""
 
 
 def figure() -> Live:
-    """The standing figure with free feet and the paper's reflex, in several stances."""
+    """Return the standing figure with free feet and the paper's reflex, in several stances."""
     animal = Neuromechanic(standing.standing(STANCES[2]))
 
     def start(stance: float) -> dict[str, Any]:
@@ -349,11 +349,11 @@ def figure() -> Live:
 
 
 UNTIL, PULSE = 1e6, 0.0507
-"""Time (s) at which a pulse begins that never does, and how long one lasts, s."""
+"""Onset (s) of a pulse that never starts, and duration of a pulse (s)."""
 
 
 def limb() -> Live:
-    """The cat's hindlimb, held by the central pattern of its task, and a push at its ankle."""
+    """Return the cat's hindlimb, held by the central activation pattern of its task, with a push at the ankle."""
     model = hindlimb(4.0)
     model["wrench"] = {"push": {"body": "ankle_extension"}}
     animal, pattern = Neuromechanic(model), kept_pattern("central")
@@ -393,4 +393,4 @@ ANIMALS: dict[str, Callable[[], Live]] = {
     "figure": figure,
     "limb": limb,
 }
-"""What the page has, by the name of its file."""
+"""Animals by the name of their script."""

@@ -1,4 +1,4 @@
-"""Kernels as WebAssembly: numba's translation, optimised and emitted for that target, and linked without imports."""
+"""Kernels as WebAssembly: Numba's LLVM code, optimised for that target and linked without imports."""
 
 from __future__ import annotations
 
@@ -16,29 +16,30 @@ from gymnosoma.envs.core.kernels.compiling import PartCompiler, accelerated
 TRIPLE = "wasm32-unknown-unknown"
 
 FEATURES = "+simd128,+bulk-memory"
-"""What every browser since 2021 has."""
+"""WebAssembly features, supported by every browser since 2021."""
 
 STACK = 1 << 18
-"""Bytes of the stack: of scratch space that LLVM puts there, kernels themselves have none."""
+"""Size of the stack in bytes; only LLVM uses it, for temporaries."""
 
 LARGEST = 150_000
-"""Bytes that a module may have."""
+"""Largest size of a module, bytes."""
 
 FUNCTION, TABLE, MEMORY, GLOBAL = range(4)
-"""Kinds of what is imported and exported."""
+"""Kinds of imports and exports."""
 
 IMPORTS, MEMORIES, GLOBALS, EXPORTS, DATA = 2, 5, 6, 7, 11
-"""Sections by their numbers; the count of the data (12) stands before the code (10)."""
+"""Section numbers."""
 
 ORDER = (1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 10, 11)
+"""Order of sections in a module; the data count (12) precedes the code (10)."""
 
 SYMBOLS, DATA_SYMBOL, SECTION_SYMBOL, UNDEFINED, EXPLICIT_NAME = 8, 1, 3, 0x10, 0x40
-"""Of the section ``linking`` of an object, as https://github.com/WebAssembly/tool-conventions describes it."""
+"""Constants of an object's ``linking`` section, see https://github.com/WebAssembly/tool-conventions."""
 
 I32_CONST, END, PAGE = 0x41, b"\x0b", 65536
 
-# What numba and NumPy call by name. A square root is an instruction; kernels reshape contiguous arrays only, of which
-# the new strides (bytes) are products of the new shape.
+# Functions that Numba and NumPy call by name. A square root is an instruction. Kernels reshape contiguous arrays only,
+# so the new strides (bytes) are products of the new shape.
 HELPERS = f"""
 target triple = "{TRIPLE}"
 declare void @llvm.trap()
@@ -76,7 +77,7 @@ define double @{}(double %x, double %y) {{
   unreachable
 }}
 """
-"""A function that stops who calls it; of one argument the second is nothing."""
+"""Function that traps; a caller with one argument leaves the second undefined."""
 
 
 def _target() -> Any:
@@ -86,7 +87,7 @@ def _target() -> Any:
 
 
 def _parsed(text: str, machine: Any) -> Any:
-    """LLVM's module of a text that was made for this machine, for the target."""
+    """Parse LLVM code that was generated for this machine, and change its target to WebAssembly."""
     text = re.sub(r'target datalayout = ".*"', f'target datalayout = "{machine.target_data}"', text)
     text = re.sub(r'target triple = ".*"', f'target triple = "{TRIPLE}"', text)
     text = re.sub(r'"target-(cpu|features)"="[^"]*"', "", text)
@@ -97,12 +98,12 @@ def _parsed(text: str, machine: Any) -> Any:
 
 
 def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function that a kernel was made of."""
+    """Return the Python function of a kernel."""
     return getattr(function, "py_func", function)
 
 
 def _translated(function: Callable[..., Any], signature: Signature) -> tuple[str, str]:
-    """What numba makes of a kernel with all that it calls, before it is optimised, and its name there."""
+    """Return Numba's unoptimised LLVM code of a kernel and its callees, and the kernel's name in it."""
     function = _plain(function)
     options: dict[str, Any] = {"error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
     options |= {"pipeline_class": PartCompiler, "no_cpython_wrapper": True}
@@ -113,7 +114,7 @@ def _translated(function: Callable[..., Any], signature: Signature) -> tuple[str
 
 
 def _optimise(module: Any, machine: Any) -> None:
-    """Optimise twice, as `compiling` does for this machine: loops are rolled until they are made of vectors."""
+    """Optimise twice, as `compiling` does for this machine: loops are vectorised before they are unrolled."""
     for unroll in (False, True):
         options = llvm.create_pipeline_tuning_options(speed_level=3)
         options.loop_unrolling, options.loop_vectorization, options.slp_vectorization = unroll, True, unroll
@@ -122,24 +123,23 @@ def _optimise(module: Any, machine: Any) -> None:
 
 
 def compile_module(kernels: Mapping[str, tuple[Callable[..., Any], Signature]], never: Sequence[str] = ()) -> bytes:
-    """Compile kernels to a module of WebAssembly that imports nothing; it is kept on disk, as other kernels are.
+    """Compile kernels to a WebAssembly module without imports, and cache it on disk like other kernels.
 
     Args:
-        kernels: By the name under which it is exported, each with its signature.
-        never: Functions of the C library that they name but, with what they are given, never call: who does so
-            is stopped.
+        kernels: Function and signature of each kernel, by the exported name.
+        never: C library functions that kernels reference but do not call with these arguments; a call traps.
 
     Returns:
-        bytes: Of the module, which exports ``memory`` and ``__heap_base``, too.
+        bytes: Module, which also exports ``memory`` and ``__heap_base``.
 
     Raises:
-        ValueError: If a kernel calls what no module has, such as a function of the C library.
+        ValueError: If a kernel calls a function outside the module, such as one of the C library.
     """
     parts = [(name, kernel_cache.file_of(_plain(each), str(kind)).name) for name, (each, kind) in kernels.items()]
     path = kernel_cache.file_of(_compiled, parts, never, numba.__version__)
     try:
         module = kernel_cache.load(path)
-    except ValueError:  # it is damaged
+    except ValueError:  # damaged file
         module = None
     if module is None:
         module = _compiled(kernels, never)
@@ -148,7 +148,7 @@ def compile_module(kernels: Mapping[str, tuple[Callable[..., Any], Signature]], 
 
 
 def _compiled(kernels: Mapping[str, tuple[Callable[..., Any], Signature]], never: Sequence[str]) -> bytes:
-    """Do what `compile_module` does, anew."""
+    """Compile kernels as `compile_module` does, without the cache."""
     machine = _target()
     whole = _parsed(HELPERS + "".join(map(TRAP.format, never)), machine)
     for name, (function, signature) in kernels.items():
@@ -160,12 +160,12 @@ def _compiled(kernels: Mapping[str, tuple[Callable[..., Any], Signature]], never
     _optimise(whole, machine)
     missing = sorted(f.name for f in whole.functions if f.is_declaration and not f.name.startswith("llvm."))
     if missing:
-        raise ValueError(f"kernels must call what is compiled with them, got {', '.join(missing)}")
+        raise ValueError(f"kernels must only call functions in their module, got {', '.join(missing)}")
     return link(machine.emit_object(whole), list(kernels))
 
 
 def _number(data: bytes, at: int) -> tuple[int, int]:
-    """Read an unsigned number (LEB128), and tell where it ends."""
+    """Read an unsigned number (LEB128), and return it with the offset of its end."""
     value = shift = 0
     while True:
         byte = data[at]
@@ -176,13 +176,13 @@ def _number(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _written(value: int) -> bytes:
-    """Write an unsigned number (LEB128)."""
+    """Encode an unsigned number (LEB128)."""
     low, rest = value & 127, value >> 7
     return bytes([low | 128]) + _written(rest) if rest else bytes([low])
 
 
 def _signed(value: int) -> bytes:
-    """Write a signed number that is not negative."""
+    """Encode a non-negative number as signed LEB128."""
     low, rest = value & 127, value >> 7
     return bytes([low | 128]) + _signed(rest) if rest or low & 64 else bytes([low])
 
@@ -192,7 +192,7 @@ def _named(name: str) -> bytes:
 
 
 def _sections(data: bytes, at: int, end: int) -> list[tuple[int, bytes]]:
-    """Numbers and contents of the sections, or of parts of one, that stand there."""
+    """Return the numbers and contents of the sections, or of the parts of a section, from ``at`` to ``end``."""
     sections = []
     while at < end:
         number = data[at]
@@ -208,7 +208,7 @@ def _text(data: bytes, at: int) -> tuple[str, int]:
 
 
 def _imports(data: bytes) -> list[tuple[int, str]]:
-    """Kinds and names of what an object imports."""
+    """Return the kinds and names of an object's imports."""
     imports = []
     count, at = _number(data, 0)
     for _ in range(count):
@@ -227,7 +227,7 @@ def _imports(data: bytes) -> list[tuple[int, str]]:
 
 
 def _functions(linking: bytes) -> dict[str, int]:
-    """Places of the functions that an object defines, by name, from its table of symbols."""
+    """Return the indices of the functions that an object defines, by name, from its symbol table."""
     places: dict[str, int] = {}
     for number, data in _sections(linking, 1, len(linking)):  # after the version of the format
         if number != SYMBOLS:
@@ -251,12 +251,12 @@ def _functions(linking: bytes) -> dict[str, int]:
 
 
 def _data_end(data: bytes) -> int:
-    """Where the constants end in memory; they begin at 0."""
+    """Return the end of the constants in memory; they start at 0."""
     end = 0
     count, at = _number(data, 0)
     for _ in range(count):
         if data[at] != 0 or data[at + 1] != I32_CONST:
-            raise ValueError("constants must stand at known places in memory")
+            raise ValueError("constants must have fixed addresses in memory")
         place, at = _number(data, at + 2)
         size, at = _number(data, at + 1)
         at += size
@@ -265,20 +265,20 @@ def _data_end(data: bytes) -> int:
 
 
 def link(module: bytes, exports: Sequence[str]) -> bytes:
-    """Make a module of an object that needs no other: LLVM has already written all places into it.
+    """Convert a self-contained object to a module.
 
-    What an object imports, its memory and the pointer of its stack, becomes the module's own; what it exports is
-    added. So nothing is to be moved, and no linker is needed.
+    LLVM has already resolved all addresses, so no linker is needed. The imported memory and stack pointer become
+    definitions of the module, and the exports are added.
 
     Raises:
-        ValueError: If the object needs others.
+        ValueError: If the object imports anything else.
     """
     sections = _sections(module, 8, len(module))
     contents = {number: data for number, data in sections if number}
     custom = dict((name, data[at:]) for name, at, data in ((*_text(d, 0), d) for n, d in sections if n == 0))
     imports = _imports(contents.pop(IMPORTS, b"\0"))
     if [name for _, name in imports if name not in ("__linear_memory", "__stack_pointer")]:
-        raise ValueError(f"an object must import nothing but memory and stack, got {imports}")
+        raise ValueError(f"module must import memory and stack only, got {imports}")
     functions = _functions(custom["linking"])
     top = -(-_data_end(contents.get(DATA, b"\0")) // 64) * 64 + STACK
     pages = -(-top // PAGE)

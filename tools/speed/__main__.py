@@ -1,4 +1,4 @@
-"""Measure speed in a checkout: ``python -m tools.speed``."""
+"""Command line for speed measurements in a clone: ``python -m tools.speed``."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ Animal = Literal["worm", "lamprey", "whisker_chain", "whisker_rod", "neuromechan
 Part = Literal["kernels", "simulate", "environments", "first"]
 
 SUMMARY = {
-    "the worm alone, its authors' ElegansBot": r"worm in (agar|water): alone",
-    "64 worms in lanes": r"worm in (agar|water): .*lanes",
-    "the whisker on sandpaper, scipy's Radau": r"whisker on a plate: alone",
-    "the hindlimb's skeleton, MuJoCo's `rollout`": r"the hindlimb's skeleton: alone",
-    "the standing figure on two feet, `rollout`": r"the standing figure: alone",
-    "64 `WormSwim-v0` side by side, 64 `Swimmer-v5`": r"WormSwim-v0, 64 side by side",
+    "one worm | ElegansBot, the authors' program": r"worm in (agar|water): alone",
+    "64 worms | ElegansBot, one worm": r"worm in (agar|water): .*lanes",
+    "one whisker rod | SciPy's Radau": r"whisker on a plate: alone",
+    "skeleton of the hindlimb | MuJoCo's `rollout`": r"the hindlimb's skeleton: alone",
+    "standing figure on two feet | MuJoCo's `rollout`": r"the standing figure: alone",
+    "`WormSwim-v0`, 64 environments | Gymnasium's `Swimmer-v5`, 64 environments": r"WormSwim-v0, 64 side by side",
 }
-"""README's words, and the rows whose ratios they give."""
+"""First two cells of each row in README, and the measured rows with the ratios of the third cell."""
 
 
 def speed(
@@ -51,14 +51,14 @@ def speed(
     repeats: int = 5,
     write: bool = False,
 ) -> None:
-    """Measure the speed on one core, with installed peers (ElegansBot, scipy, MuJoCo).
+    """Measure the speed on one core, and compare it with installed programs (ElegansBot, SciPy, MuJoCo).
 
     Args:
-        part: What to measure: kernels against their peers, `simulate` against the kernel, environments against
+        part: Measurements: kernels against other programs, `simulate` against the kernel, environments against
             Swimmer-v5, CPU time of the first use.
-        animal: Which animals.
-        repeats: Number of runs of each, in turn; medians are shown.
-        write: Also write docs/speed.json, and the tables of guide and README.
+        animal: Animals to measure.
+        repeats: Number of runs; the median is shown.
+        write: Also write docs/speed.json, and the tables of the guide and README.
     """
     figures: dict[str, list[dict[str, Any]]] = {}
     for title, function in tqdm([PARTS[name] for name in part], leave=False):
@@ -77,12 +77,12 @@ def speed(
 
 
 def _digits(value: float | None) -> str:
-    """Number with three digits."""
+    """Format a number with three significant digits, or as a whole number from 1000 on."""
     return "" if value is None else f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
 def tables(measured: Mapping[str, Any]) -> str:
-    """Text of the guide, in Markdown."""
+    """Return the tables of the guide, in Markdown."""
     about = measured["machine"]
     packages = ", ".join(f"{name} {about[name]}" for name in ("python", "numpy", "numba", "mujoco") if name in about)
     lines = [f"Measured on {about['cpu']}, {about['cores']} cores ({packages}).", ""]
@@ -96,14 +96,15 @@ def tables(measured: Mapping[str, Any]) -> str:
 
 
 def ratios(measured: Mapping[str, Any]) -> str:
-    """Text of the README."""
-    parts = []
+    """Return the table of README, in Markdown."""
+    lines = [f"Speed on one core ({measured['machine']['cpu']}):", ""]
+    lines += ["| simulation | compared with | times faster |", "|---|---|---:|"]
     for words, pattern in SUMMARY.items():
         rows = [row for part in measured["figures"].values() for row in part if re.fullmatch(pattern, row["what"])]
         values = sorted(row["ratio"] for row in rows if row["ratio"] is not None)
         if values:
-            parts.append(f"{words}: {' to '.join(dict.fromkeys(map(_digits, (values[0], values[-1]))))}")
-    return f"How many times faster than its peer, on one core ({measured['machine']['cpu']}): {'; '.join(parts)}.\n"
+            lines.append(f"| {words} | {' to '.join(dict.fromkeys(map(_digits, (values[0], values[-1]))))} |")
+    return "\n".join([*lines, ""])
 
 
 if __name__ == "__main__":

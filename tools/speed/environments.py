@@ -1,4 +1,4 @@
-"""Steps of environments per second, against Gymnasium's Swimmer-v5."""
+"""Steps per second of environments, compared with Gymnasium's Swimmer-v5."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ IDS = {
     "whisker_rod": ("WhiskerRegulate-v0",),
     "neuromechanic": ("HindlimbHold-v0", "StandPulse-v0"),
 }
-"""Ids of each animal that are timed."""
+"""Measured ids of each animal."""
 
 
 def environments(animals: Sequence[str], repeats: int) -> list[Row]:
-    """Measure steps per second, of one animal and of animals in lanes."""
+    """Measure steps per second of single environments and of vector environments."""
     names = [] if find_spec("mujoco") is None else [("Swimmer-v5", "Swimmer-v5")]
     names += [(name, f"gymnosoma/{name}") for animal in animals for name in IDS[animal]]
     jobs = {}
@@ -43,7 +43,7 @@ def environments(animals: Sequence[str], repeats: int) -> list[Row]:
 
 
 def _steps_per_second(envs: Any, seconds: float = 0.5) -> float:
-    """Environment steps per second of wall time, with random actions and automatic resets."""
+    """Return environment steps per second of wall time, with random actions and automatic resets."""
     count = getattr(envs, "num_envs", None)
     envs.reset(seed=0)
     envs.action_space.seed(0)

@@ -34,7 +34,7 @@ def first(animals: Sequence[str], repeats: int) -> list[Row]:
 
 
 def _cpu(code: str, cache: str) -> float:
-    """CPU seconds of a new process that runs this code with a folder of compiled kernels."""
+    """Return the CPU seconds of a new process that runs ``code`` with ``cache`` as its folder of compiled kernels."""
     variables = {**os.environ, "NUMBA_CACHE_DIR": cache}
     ended = subprocess.run([sys.executable, "-c", code], env=variables, capture_output=True, text=True, check=True)
     return float(ended.stdout.splitlines()[-1])

@@ -1,7 +1,7 @@
-"""Simulated time per wall time of each animal's kernel, alone and in lanes, against another program for the same model.
+"""Simulated time per wall time of each animal's kernel, compared with another program for the same model.
 
-The worm is compared with its authors' ElegansBot, the rod with scipy's Radau, the musculoskeletal models with MuJoCo.
-Peers that are not installed are left out.
+Kernels run one animal alone, or many in lanes. The worm is compared with ElegansBot, the whisker rod with SciPy's
+Radau, and the musculoskeletal models with MuJoCo, if these are installed.
 """
 
 from __future__ import annotations
@@ -31,18 +31,22 @@ from .mujoco import in_mujoco, standing_on_springs
 UNIT = "simulated s per wall s"
 
 Peer = tuple[str, Callable[[], float]]
-"""Name of a program, and a function that runs it and returns its simulated seconds per wall second."""
+"""Name of another program, and a function that returns its simulated seconds per wall second."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A simulation to be timed.
+    """Simulation to measure.
 
     Args:
-        drives (K, nu): Drives in SI, each held for ``hold`` s.
-        start (function of the number of animals): Their initial values. They differ, because animals that all do the
-            same flatter the lanes.
-        peer: Other program that simulates the same.
+        what: Name of the simulation.
+        animal: Model.
+        drives ((K, nu) array): Drives in SI units, each held for ``hold`` s.
+        hold (s): Duration of each drive.
+        start: Function of the number of animals that returns their initial values. These must differ, because identical
+            animals would run faster in lanes.
+        peer: Other program for the same simulation.
+        note: Note on the measurement.
     """
 
     what: str
@@ -71,7 +75,7 @@ def kernels(animals: Sequence[str], repeats: int) -> list[Row]:
 
 
 def _pace(case: Case, count: int, wall: float = 0.1) -> float:
-    """Simulated seconds of all animals together per wall second, over at least ``wall`` s."""
+    """Return the simulated seconds of all animals together per wall second, measured for at least ``wall`` s."""
     animal = case.animal
     rows, ids, steps = animal.rows(count), np.arange(count), round(case.hold / animal.dt)
     drives = np.repeat(case.drives[:, None], count, 1)
@@ -84,12 +88,12 @@ def _pace(case: Case, count: int, wall: float = 0.1) -> float:
         spent += time.perf_counter() - begin
         runs += 1
     if rows["status"].any():
-        raise RuntimeError(f"{case.what}: an animal failed, its speed means nothing")
+        raise RuntimeError(f"{case.what}: the simulation of an animal failed")
     return runs * len(drives) * case.hold * count / spent
 
 
 def _worm() -> list[Case]:
-    """Worms in agar and water, moved by the paper's wave."""
+    """Return worms on agar and in water, driven by the paper's wave."""
     hold, duration, cases = 0.025, 2.0, []
     for what, sigma in (("agar", 1.0), ("water", 0.0)):
         wave, params = SineKymogram.for_medium(sigma, ramp=0.0), WormParams.in_medium(sigma)
@@ -106,7 +110,7 @@ def _worm() -> list[Case]:
 
 
 def _head(worm: Worm, drives: NDArray[np.float64], hold: float) -> NDArray[np.float64]:
-    """Position of the head (m) at the end."""
+    """Return the final position of the head, m."""
     rows, ids = worm.rows(1), np.arange(1)
     worm.reset(rows, ids)
     for drive in drives:
@@ -115,7 +119,7 @@ def _head(worm: Worm, drives: NDArray[np.float64], hold: float) -> NDArray[np.fl
 
 
 def _elegansbot(params: WormParams, drives: NDArray[np.float64], hold: float) -> tuple[float, NDArray[np.float64]]:
-    """Simulated seconds per wall second of the authors' program, and the head (m) at the end."""
+    """Return the simulated seconds per wall second of the authors' program, and the final position of the head, m."""
     from elegansbot import Worm as Peer
 
     peer = Peer(
@@ -142,7 +146,7 @@ def _lamprey() -> list[Case]:
 
 
 def _whisker_chain() -> list[Case]:
-    """A vibrissa that sweeps against a peg."""
+    """Return a whisker chain that sweeps against a peg."""
     params, hold = WhiskerParams(), 4e-3
     drive, start = follow(hold, lambda t: np.deg2rad(1.5) * (1.0 - np.cos(16.0 * np.pi * t)))
     drives = np.array([drive(k * hold) for k in range(62)])
@@ -155,7 +159,7 @@ def _whisker_chain() -> list[Case]:
 
 
 def _whisker_rod() -> list[Case]:
-    """A whisker on a plate that slides at 0.2 m/s for 10 ms."""
+    """Return a whisker rod on a plate that slides at 0.2 m/s for 10 ms."""
     animal, speed, duration = WhiskerRod(WhiskerRodParams(n_segments=30)), 0.2, 10e-3
 
     def radau() -> float:
@@ -173,11 +177,11 @@ def _whisker_rod() -> list[Case]:
 
 
 def _neuromechanic() -> list[Case]:
-    """The skeleton of the cat's hindlimb, and the standing figure on springs."""
+    """Return the skeleton of the cat's hindlimb, and the standing figure on springs."""
     skeleton = asset("hindlimb")
     del skeleton["wrench"], skeleton["muscle"]
     for body in skeleton["body"].values():
-        body["joint"]["damping"] = 0.0  # its segments are so light that explicit steps could not damp them
+        body["joint"]["damping"] = 0.0  # explicit steps are unstable for such light segments
     cases = []
     models = (("the hindlimb's skeleton", skeleton, 1e-4), ("the standing figure", standing_on_springs(), 1e-3))
     for what, model, dt in models:
@@ -188,7 +192,7 @@ def _neuromechanic() -> list[Case]:
 
 
 def _mujoco(description: Mapping[str, Any], dt: float, steps: int = 5000) -> float:
-    """Simulated seconds per wall second of MuJoCo's ``rollout`` on one thread."""
+    """Return the simulated seconds per wall second of MuJoCo's ``rollout`` on one thread."""
     import mujoco
     from mujoco import rollout
 

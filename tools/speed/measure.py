@@ -1,4 +1,4 @@
-"""How speed is measured: jobs in turn within one run, medians, and ratios pair by pair."""
+"""Measurement of speed: jobs run alternately, with medians of values and of paired ratios."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 LANES = 64
-"""Animals side by side where they are stepped in lanes."""
+"""Number of animals that are stepped together in lanes."""
 
 PACKAGES = ("gymnosoma", "numpy", "numba", "gymnasium", "scipy", "mujoco", "elegansbot")
-"""Distributions whose versions are noted, where they are installed."""
+"""Packages for which the installed version is recorded."""
 
 
 @dataclass
 class Row:
-    """A measured speed: its name, value and unit, the ratio to its peer, and a note."""
+    """Measured speed: name, value and unit, ratio to another program, and a note."""
 
     what: str
     value: float
@@ -39,7 +39,7 @@ class Row:
         ratios: NDArray[np.float64] | None = None,
         note: str = "",
     ) -> Row:
-        """Make a row of the medians of several runs."""
+        """Make a row from the medians of several runs."""
         return cls(what, float(np.median(values)), unit, None if ratios is None else float(np.median(ratios)), note)
 
 
@@ -57,7 +57,7 @@ def machine() -> dict[str, str | int]:
 
 
 def paired(jobs: Mapping[str, Callable[[], float]], repeats: int) -> dict[str, NDArray[np.float64]]:
-    """Run jobs in turn, A B C A B C ..., and return the values of each, (repeats,)."""
+    """Run jobs alternately, A B C A B C ..., and return the values (repeats,) of each."""
     values: dict[str, list[float]] = {name: [] for name in jobs}
     for _ in range(repeats):
         for name, job in jobs.items():

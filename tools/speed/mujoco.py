@@ -1,4 +1,4 @@
-"""Musculoskeletal models in MuJoCo, for comparison."""
+"""Musculoskeletal models converted to MuJoCo, for comparison."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gymnosoma.envs.neuromechanic.standing import DAMPING, STIFFNESS, standing
 
 
 def standing_on_springs() -> dict[str, Any]:
-    """Model of the standing figure whose hips are springs, as stiff as the reflexes but at once: MuJoCo has these."""
+    """Return the standing figure with hip springs as stiff as the reflexes, but without delay, for use in MuJoCo."""
     model = standing()
     for name in ("neuron", "motor", "platform", "inputs"):
         del model[name]
@@ -22,7 +22,7 @@ def standing_on_springs() -> dict[str, Any]:
 
 
 def in_mujoco(description: Mapping[str, Any], dt: float, integrator: str = "mjINT_EULER") -> tuple[Any, Any]:
-    """Model and data of MuJoCo with the same bodies, springs and contacts, in the start posture."""
+    """Return MuJoCo's model and data with the same bodies, springs and contacts, in the start posture."""
     import mujoco
 
     spec = mujoco.MjSpec()
@@ -32,7 +32,7 @@ def in_mujoco(description: Mapping[str, Any], dt: float, integrator: str = "mjIN
     kinds = {"revolute": mujoco.mjtJoint.mjJNT_HINGE, "prismatic": mujoco.mjtJoint.mjJNT_SLIDE}
     bodies: dict[str, tuple[Any, list[Any]]] = {"ground": (spec.worldbody, [])}
     for name, body in description["body"].items():
-        # A joint with a massless body becomes one more joint of the next body: MuJoCo's own form, and its fastest.
+        # A joint of a massless body becomes a further joint of the next body, the natural and fastest form in MuJoCo.
         parent, waiting = bodies[body.get("parent", "ground")]
         waiting = [*waiting, body["joint"]]
         if "inertial" not in body:
@@ -50,7 +50,7 @@ def in_mujoco(description: Mapping[str, Any], dt: float, integrator: str = "mjIN
                 springref=joint.get("rest", 0.0),
             )
         new.mass, new.ipos, new.explicitinertial = inertial["mass"], inertial["centre"], True
-        # MuJoCo refuses thin rods: they must turn about their axis with some inertia.
+        # MuJoCo rejects thin rods: the inertia about their axis must not be 0.
         inertia = np.concatenate([inertial["inertia"], np.zeros(6 - len(inertial["inertia"]))])
         new.fullinertia = np.add(inertia, [1e-9, 1e-9, 1e-9, 0.0, 0.0, 0.0])
         bodies[name] = new, []

@@ -1,4 +1,4 @@
-"""CPU time of a step in `simulate`, against the kernel alone."""
+"""CPU time per step of `simulate`, compared with the kernel alone."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gymnosoma.envs.worm import SineKymogram, Worm
 from .measure import Row, paired
 
 STEPS, EVERY = 2000, 10
-"""Time steps of a simulation, and between two records."""
+"""Number of time steps of a simulation, and between records."""
 
 CASES: Mapping[str, tuple[Callable[[], Animal], Any]] = {
     "worm": (Worm, SineKymogram()),
@@ -30,7 +30,7 @@ CASES: Mapping[str, tuple[Callable[[], Animal], Any]] = {
     "whisker_rod": (WhiskerRod, np.zeros(3)),
     "neuromechanic": (lambda: Neuromechanic(hindlimb()), np.full(31, 0.05)),
 }
-"""Each animal, and its drive."""
+"""Model and drive of each animal."""
 
 
 def overheads(animals: Sequence[str], repeats: int) -> list[Row]:
@@ -53,7 +53,7 @@ def overheads(animals: Sequence[str], repeats: int) -> list[Row]:
 
 
 def _kernel(animal: Animal, drive: Any) -> float:
-    """CPU seconds of one call of ``advance``."""
+    """Return the CPU seconds of one call of ``advance``."""
     values = drive.at(np.array([animal.dt])) if isinstance(drive, OpenLoop) else drive[None]
     begin = time.process_time()
     rows, ids = animal.rows(1), np.zeros(1, np.int64)
@@ -63,7 +63,7 @@ def _kernel(animal: Animal, drive: Any) -> float:
 
 
 def _simulation(animal: Animal, drive: Any, every: float) -> float:
-    """CPU seconds of `simulate` with as many steps."""
+    """Return the CPU seconds of `simulate` with the same number of steps."""
     begin = time.process_time()
     simulate(animal, drive, STEPS * animal.dt, every)
     return time.process_time() - begin
