@@ -280,7 +280,7 @@ def test_signals_that_are_asked_for_are_told():
     vector.reset(seed=0)
     *_, infos = vector.step(np.zeros((2, 1)))
     assert infos["angle"].shape == (2,) and infos["_angle"].all()
-    with pytest.raises(ValueError, match="signals: .* already sets 'time'"):
+    with pytest.raises(ValueError, match=r"signals: .* already sets 'time'"):
         make("gymnosoma/PendulumUp-v0", signals=["time"]).reset()
 
 
