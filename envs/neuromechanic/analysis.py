@@ -155,7 +155,7 @@ def most_stable(
     rounds: int = 20,
     seed: int = 0,
 ) -> Vector:
-    """Search the pattern (m,) that holds a posture and from which deviations decay fastest, by the shortcut of Eq. 23.
+    """Search the most stable pattern (m,) that holds a posture, by the shortcut of Eq. 23.
 
     The search draws ``count`` patterns. In each of ``rounds``, it moves from the best one part of the way towards each
     of the drawn patterns, which preserves the balance. See `sample_patterns` for the other arguments.

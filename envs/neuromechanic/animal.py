@@ -460,7 +460,7 @@ class Neuromechanic(Animal):
     def platform(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Compute the displacement of the ground since the start, (B, 3) m."""
         onset, lasts, peak = rows["pulse"].T
-        moves = lasts >= SMALLEST  # a pulse of no duration moves the ground by 0, whatever its peak
+        moves = lasts >= SMALLEST  # a pulse with duration 0 does not move the ground
         lasts, peak = np.where(moves, lasts, 1.0), np.where(moves, peak, 0.0)
         since = np.maximum(rows["time"] - onset, 0.0)
         within, pace = np.minimum(since, lasts), np.pi / lasts
