@@ -86,11 +86,11 @@ def _identify(
         raise ValueError(
             f"time must increase in equal steps, got steps from {np.diff(t).min():g} to {np.diff(t).max():g} s"
         )
-    moved = u - u[0]
+    shift = u - u[0]
 
     def predict(modulus: float, damping: float) -> Array:
         rates, residues, direct = _poles(*system(make(modulus, damping)))
-        forced = direct * moved + _filtered(moved, rates, residues, dt) if moved.any() else np.zeros_like(t)
+        forced = direct * shift + _filtered(shift, rates, residues, dt) if shift.any() else np.zeros_like(t)
         slow = rates[np.argsort(np.abs(rates.real))]
         slow = slow[slow.imag >= 0.0][:TRANSIENTS]
         waves = np.exp(np.outer(t - t[0], slow))
@@ -101,15 +101,15 @@ def _identify(
     if not size > 0:
         raise ValueError("tip must move, got a constant position")
 
-    def missed(logarithms: Array) -> Array:
+    def misfit(logarithms: Array) -> Array:
         modulus, damping = np.array(guess) * np.exp(logarithms)
         return (predict(modulus, damping) - y) / size
 
     # Start from the best point of a grid: far from the right frequency the gradient is not informative.
     end = np.log(SPAN)
     grid = [np.array([a, b]) for a in np.linspace(-end, end, 29)[1:-1] for b in (-0.5 * end, 0.0, 0.5 * end)]
-    start = min(grid, key=lambda point: float(np.sum(missed(point) ** 2)))
-    best = least_squares(missed, start, bounds=(-end, end), x_scale=0.1, xtol=1e-12, ftol=1e-12, gtol=1e-12)
+    start = min(grid, key=lambda point: float(np.sum(misfit(point) ** 2)))
+    best = least_squares(misfit, start, bounds=(-end, end), x_scale=0.1, xtol=1e-12, ftol=1e-12, gtol=1e-12)
     modulus, damping = (np.array(guess) * np.exp(best.x)).tolist()
     variance = 2.0 * best.cost / (len(y) - 2)
     errors = np.sqrt(np.diag(variance * np.linalg.pinv(best.jac.T @ best.jac)))

@@ -162,9 +162,9 @@ class Midlines:
         notes = list(self.notes)
         if len(points) < len(self.points):
             notes.append(f"frames {first} to {last} kept, between the first midline and the last")
-        points, turned = turned_round(points, measured)
-        if turned:
-            frames = ", ".join(f"{a + first} to {b - 1 + first}" for a, b in turned)
+        points, swaps = turned_round(points, measured)
+        if swaps:
+            frames = ", ".join(f"{a + first} to {b - 1 + first}" for a, b in swaps)
             notes.append(f"head and tail changed places in frames {frames}; corrected")
         degree = min(order, points.shape[1] - 2)
         if degree < order:

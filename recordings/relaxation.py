@@ -279,8 +279,8 @@ def fit_relaxation(
     usual = WormParams.in_medium(1.0)
     across = medium(sigma_of(ratio))["friction_perpendicular"]
     begin = float(np.log(across / usual.friction_perpendicular))
-    tried = [worm.fit(np.array([begin + each, *[0.0] * (BODY + MODES - 1)]), ITERATIONS) for each in STARTS]
-    best, squares, slopes = min(tried, key=lambda each: each[1])
+    fits = [worm.fit(np.array([begin + each, *[0.0] * (BODY + MODES - 1)]), ITERATIONS) for each in STARTS]
+    best, squares, slopes = min(fits, key=lambda each: each[1])
     if not np.isfinite(squares):
         raise ValueError("motion must be that of a worm that straightens; all simulations failed")
     ((angle, centre),) = worm.run(best[None])
