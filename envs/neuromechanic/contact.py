@@ -9,8 +9,8 @@ The contact law is:
 
 There are three solvers. `by_modes` tries all combinations of open, sticking and slipping contacts, for up to two planar
 contacts. `staggered` is the paper's alternation between normal impulses and friction (Kaufman et al., 2008). `sweep`
-solves each contact with fixed impulses of the other contacts and repeats this until the impulses are constant (Jean, 1999,
-Comput Methods Appl Mech Eng 177:235). `violation` measures the deviation of impulses from the law.
+solves each contact with fixed impulses of the other contacts and repeats this until the impulses are constant (Jean,
+1999, Comput Methods Appl Mech Eng 177:235). `violation` measures the deviation of impulses from the law.
 
 Each contact has ``rows`` successive impulses, first normal, then tangential: 2 for planar contacts, else 3. Arguments
 of kernels are impulses ``p`` (n,), velocities ``u`` (n,), ``W`` (n, n), friction coefficients ``mu`` (m,) and modes
