@@ -399,7 +399,7 @@ def published_work(n: int, shaped: bool = False) -> np.dtype:
         ("half_length", n if shaped else (), "m", "half length of a rod"),
         ("inertia_before spin_before", (), "kg m^2, kg m^2/s", "about the centre of mass, before the step"),
         ("inertia_after spin_after", (), "kg m^2, kg m^2/s", "about the centre of mass, after the step"),
-        ("friction_x friction_y friction_torque", (), "N, N m", "friction on the worm, and its torque about the centre of mass"),
+        ("friction_x friction_y friction_torque", (), "N, N m", "on the worm; torque about the centre of mass"),
         ("correction", (), "rad/s", "correction of all rates"),
     )
 

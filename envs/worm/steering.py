@@ -58,8 +58,10 @@ class SteeringLaw:
     Args:
         control_rate (Hz): Number of calls per second.
         smoothing (s): Time constant of the average.
-        gain, limit, integral (float or (B,) float, 1, rad and 1/s): Gain, limit of the bias, and gain of the integral,
-            which is limited to `LONGEST`.
+        gain, limit, integral (1, rad and 1/s): Gain, limit of the bias, and gain of the integral, which is limited to
+            `LONGEST`.
+
+    Parameters other than the rate are numbers or have one number per row, (B,).
     """
 
     control_rate: float
