@@ -127,7 +127,7 @@ def forces(motion: Motion, params: WormParams | MediumFit | float | tuple[float,
     how: dict[str, Any] = {"time": motion.time, "every": float(motion.time[1] - motion.time[0])}
     notes = motion.notes
     if ratio > ratio_of(SLIPPERY) and motion.noise > 0.0:
-        notes += (f"at b_perp / b_par = {ratio:.3g} the body slips by less than the noise: forces may be half noise",)
+        notes += (f"b_perp / b_par = {ratio:.3g}: the body slips by less than the noise; forces may be half noise",)
     if motion.gaps:
         notes += (f"{int((~motion.reliable).sum())} time points in long gaps are interpolated",)
     if full is not None:
