@@ -263,7 +263,7 @@ class Batch:
         info = columns(infos)
         for name in self.signals:
             if name in info:
-                raise ValueError(f"signals: {name!r} is in the info already, set by the task")
+                raise ValueError(f"signals: the task already sets {name!r} in the info")
             info[name] = self.task.animal.signal(self.rows, name)
         return info
 
