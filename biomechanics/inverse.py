@@ -158,7 +158,7 @@ def _affine(animal: Neuromechanic, q: Vector, v: Vector) -> tuple[Vector, Vector
 
 
 def _least(A: Vector, b: Vector) -> Vector:
-    """Minimise a'a + |A a - b|^2 in 0 <= a <= 1."""
+    """Minimise a'a + |A a - b|^2 subject to 0 <= a <= 1."""
     from scipy.optimize import lsq_linear
 
     size = A.shape[1]

@@ -27,7 +27,7 @@ from gymnosoma.envs.core.env.documentation import figures
 from gymnosoma.envs.core.model.animal import ANIMALS
 from gymnosoma.envs.neuromechanic.keys import KINDS
 from gymnosoma.envs.neuromechanic.reader import OPTIONAL, REQUIRED, Key, Per
-from tools.gates import kept
+from tools.gates import published_rows
 from tools.live import build
 
 HERE = Path(__file__).parent
@@ -159,7 +159,7 @@ def gates() -> str:
             f"{float(row['failed']):.0%}",
             row["fails"] or "none",
         )
-        for name, row in kept().items()
+        for name, row in published_rows().items()
     ]
     head = (
         "id",

@@ -1,4 +1,4 @@
-"""Recordings of animals: the medium, forces and drive of worms, the forces at a vibrissa's base, a hair's material."""
+"""Analysis of recordings: medium, forces and drive of worms, forces at the base of a whisker, material of a hair."""
 
 from .forces import RecordedRun, forces
 from .joint_angles import Kymogram

@@ -1,4 +1,4 @@
-"""Forces, torques and the drive of a recorded worm: the equations of motion, run backwards."""
+"""Forces, torques and drive of a recorded worm, by inverse dynamics."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .motion import Motion
 Array = NDArray[np.float64]
 
 SLIPPERY = 0.8
-"""Medium index from which on a camera's noise is more than what a body slips."""
+"""Medium index above which a body slips by less than the noise of a camera."""
 
 NEEDS = {
     "friction_force": "friction_perpendicular must be given",
@@ -27,19 +27,19 @@ NEEDS = {
     "joint_torque": "friction_perpendicular must be given",
     "control_angle": "kappa must be given",
 }
-"""Signals that need more than midlines, and what."""
+"""Signals that midlines alone do not determine, and the missing parameters."""
 
-WHY = "midlines alone do not tell it: see the guide to recordings"
+WHY = "midlines alone do not determine it, see the guide to recordings"
 
 
 class RecordedRun(Trajectory):
-    """A recorded worm with what moves it, as `forces` makes it.
+    """Trajectory of a recorded worm with its forces, made by `forces`.
 
     Args:
-        motion: That it was made of.
-        ratio: Of the friction coefficients, b_perp / b_par.
-        notes (tuple of str): What to mind.
-        **what: As of `Trajectory`.
+        motion: Recorded motion.
+        ratio: Ratio of the friction coefficients, b_perp / b_par.
+        notes (tuple of str): Notes on processing and accuracy.
+        **what: Arguments of `Trajectory`.
     """
 
     def __init__(self, motion: Motion, ratio: float, notes: tuple[str, ...], **what: Any) -> None:
@@ -53,7 +53,7 @@ class RecordedRun(Trajectory):
 
     @property
     def refit_joints(self) -> Array:
-        """Head, joints and tail (T, n + 1, 2) m of the worm that the medium moves."""
+        """Head, joints and tail (T, n + 1, 2) in m, with the path that follows from the shapes and the medium."""
         angle = self["rod_angle"] + self["refit_turn"][:, None]
         rods = self.motion.length / angle.shape[1] * np.stack([np.cos(angle), np.sin(angle)], -1)
         joints = np.pad(np.cumsum(rods, 1), ((0, 0), (1, 0), (0, 0)))
@@ -61,38 +61,45 @@ class RecordedRun(Trajectory):
         return np.asarray(joints + self["refit_centre"][:, None])
 
     def kymogram(self) -> Kymogram:
-        """Control angles as a recording of their own, which plays in `simulate` and, at 32 Hz, in WormFollow.
+        """Return the control angles as a kymogram for `simulate` or, at 32 Hz, for WormFollow.
 
-        In gaps too long to be bridged they are those of interpolated shapes.
+        In long gaps, the control angles are those of interpolated shapes.
 
         Raises:
-            ValueError: If stiffness and damping of the joints were not given.
+            ValueError: If stiffness and damping of the joints are unknown.
         """
         return Kymogram(self["control_angle"], 1.0 / float(self.time[1] - self.time[0]), self.notes)
 
 
 def forces(motion: Motion, params: WormParams | MediumFit | float | tuple[float, float]) -> RecordedRun:
-    """Find the forces of the medium on a recorded worm, and as far as its parameters are given the torques and drive.
+    """Compute the medium's forces on a recorded worm and, if its parameters are known, the torques and the drive.
 
-    Chung et al. (2024), run backwards and without inertia: the shapes are those recorded, their motion is the one at
-    which no force and no torque is left, so that the forces add up to 0. Midlines do not tell a worm's scale of force,
-    its stiffness or its damping: any of them gives the same midlines with another drive.
+    The model is that of Chung et al. (2024) without inertia. The shapes are the recorded ones, and their velocity is
+    the one at which the total force and torque are 0. Midlines do not determine the scale of forces, stiffness or
+    damping, because a different drive would produce the same midlines.
 
     Args:
-        motion: From `Midlines.smoothed`.
-        params (WormParams, MediumFit, float or (float, float)): All parameters, of a body as long as the recorded one;
-            or the friction coefficients across and along in kg/s; or their ratio alone, or what `fit_medium` found.
+        motion: Motion from `Midlines.smoothed`.
+        params: One of these:
+
+            - WormParams: All parameters; the length is replaced by the recorded one.
+            - (float, float): Friction coefficients across and along the body, kg/s.
+            - float: Their ratio b_perp / b_par.
+            - MediumFit: Result of `fit_medium`, whose ratio is used.
 
     Returns:
-        RecordedRun: At the recorded places: ``centre``, ``rod_angle``, ``joint_angle``, ``rod_velocity``; of the medium
-        ``refit_centre`` (2,) and ``refit_turn``, where it would move the shapes from the first place on;
-        ``reliable``, 0 in long gaps; and over b_perp ``force_per_friction`` (n, 2) m/s, ``power_per_friction`` m^2/s^2,
-        ``torque_per_friction`` (n - 1,) m^2/s. With friction ``friction_force``, ``power``, ``joint_torque`` in SI;
-        with all parameters every signal of the worm, ``control_angle`` among them. What is asked for without the
-        parameter that it needs is refused.
+        RecordedRun: With these signals:
+
+            - ``centre``, ``rod_angle``, ``joint_angle``: as recorded; ``rod_velocity``.
+            - ``refit_centre`` (2,) and ``refit_turn``: path of the shapes in the medium, from the first position on.
+            - ``reliable``: 0 in long gaps, else 1.
+            - ``force_per_friction`` (n, 2) m/s, ``power_per_friction`` m^2/s^2 and ``torque_per_friction`` (n - 1,)
+              m^2/s: divided by b_perp.
+            - ``friction_force``, ``power``, ``joint_torque``: in SI units, if the friction coefficients are known.
+            - all signals of the worm, including ``control_angle``: if ``params`` is WormParams.
 
     Raises:
-        ValueError: For parameters of another number of rods, of a body that is not uniform, or out of range.
+        ValueError: If parameters are out of range, have a different number of rods, or describe a non-uniform body.
     """
     friction, ratio, full = _coefficients(motion, params)
     shape = shape_of(motion)
@@ -120,9 +127,9 @@ def forces(motion: Motion, params: WormParams | MediumFit | float | tuple[float,
     how: dict[str, Any] = {"time": motion.time, "every": float(motion.time[1] - motion.time[0])}
     notes = motion.notes
     if ratio > ratio_of(SLIPPERY) and motion.noise > 0.0:
-        notes += (f"at b_perp / b_par = {ratio:.3g} a body slips by less than the noise: half of the forces may be it",)
+        notes += (f"b_perp / b_par = {ratio:.3g}: the body slips by less than the noise; forces may be half noise",)
     if motion.gaps:
-        notes += (f"{int((~motion.reliable).sum())} moments in long gaps are interpolated",)
+        notes += (f"{int((~motion.reliable).sum())} time points in long gaps are interpolated",)
     if full is not None:
         how |= {"animal": Worm(full), "rows": _rows(motion, full, velocity, rate, friction * torque)}
     elif friction:
@@ -131,17 +138,17 @@ def forces(motion: Motion, params: WormParams | MediumFit | float | tuple[float,
 
 
 def _coefficients(motion: Motion, params: Any) -> tuple[float, float, WormParams | None]:
-    """Friction across (0 where it is not known), its ratio to that along, and all parameters where they are known."""
+    """Return the friction across (0 if unknown), its ratio to that along the body, and the parameters, if known."""
     n = motion.rod_angle.shape[1]
     if isinstance(params, WormParams):
         if params.n_rods != n:
-            raise ValueError(f"params must be of {n} rods, as the motion is, got {params.n_rods}")
+            raise ValueError(f"params must have {n} rods like the motion, got {params.n_rods}")
         if params.profile.size or params.control_gain != 1.0:
-            raise ValueError("params must be of a uniform body with a control_gain of 1")
+            raise ValueError("params must describe a uniform body with a control_gain of 1")
         pair, full = (params.friction_perpendicular, params.friction_parallel), replace(params, length=motion.length)
     elif isinstance(params, MediumFit):
         if np.isnan(params.ratio):
-            raise ValueError("params must hold a ratio, got a fit that found a bound alone: give one, as a number")
+            raise ValueError("params must have a ratio, got a fit with only a bound: pass the ratio as a number")
         return 0.0, params.ratio, None
     elif np.ndim(params) == 0:
         numbers("params", params, minimum=1.0 / LARGEST_RATIO, maximum=1e6)
@@ -157,7 +164,7 @@ def _coefficients(motion: Motion, params: Any) -> tuple[float, float, WormParams
 
 
 def _opening(place: Array, half: Array, force: Array, torque: Array) -> Array:
-    """Torque (T, n - 1) that opens each joint, against forces and torques on the rods before it."""
+    """Return the torque (T, n - 1) of each joint that balances the forces and torques on the rods before it."""
     joint = (place + half)[:, :-1]
     turned = np.cumsum(place[..., 0] * force[..., 1] - place[..., 1] * force[..., 0] + torque, 1)[:, :-1]
     total = np.cumsum(force, 1)[:, :-1]
@@ -165,7 +172,7 @@ def _opening(place: Array, half: Array, force: Array, torque: Array) -> Array:
 
 
 def _rows(motion: Motion, params: WormParams, velocity: Array, rate: Array, torque: Array) -> NDArray[Any]:
-    """Records of the worm at each moment, driven so that its joints have these torques."""
+    """Return the worm's rows at all times, with the control angles that give these joint torques."""
     rows = Worm(params).rows(len(motion.time))
     theta = motion.joint_angle
     kappa, damping = (np.asarray(each, float) for each in (params.stiffness, params.damping))

@@ -1,4 +1,4 @@
-"""Kymograms of recorded worms: joint angles from tangent angles and tables, with gaps, at other rates."""
+"""Kymograms of recorded worms: joint angles from tables or tangent angles, with gaps and resampling."""
 
 from __future__ import annotations
 
@@ -15,29 +15,31 @@ from gymnosoma.envs.worm import KymogramPlayback
 Array = NDArray[np.float64]
 
 MISSING = ("", "nan", "na", "n/a", "null", "none", "-")
-"""Cells of a file without a measurement; in any case."""
+"""Cells of a file without a measurement (case-insensitive)."""
 
 TIME = ("time", "t", "seconds", "time_s", "timestamp")
-"""Names of a column of times, s."""
+"""Names of columns with times, s."""
 
 COUNTERS = ("frame", "index", "id", "")
-"""Names of a column that counts the frames."""
+"""Names of columns that number the frames."""
 
 SHORT = 2
-"""Frames that a gap may have to be filled: under 3, as in the recordings of Chung et al. (2024)."""
+"""Longest gap that is filled, frames: fewer than 3, as in the recordings of Chung et al. (2024)."""
 
 
 @dataclass(frozen=True)
 class Kymogram:
-    """Joint angles of a worm over time, with NaN where nothing was measured; each method gives a new one.
+    """Joint angles of a worm over time, with NaN for missing measurements.
+
+    Methods return a new kymogram.
 
     Args:
-        angles ((N, n_joints) array, rad): Rod i+1 minus rod i of each joint, head to tail.
-        rate: Frames a second.
-        notes (tuple of str): What was done to get it, in order; `report` shows them.
+        angles ((N, n_joints) array, rad): Angle of rod i+1 minus that of rod i for each joint, head to tail.
+        rate (Hz): Frame rate.
+        notes (tuple of str): Processing steps in order, shown by `report`.
 
     Raises:
-        ValueError: For angles that are no matrix of at least 2 joints, or a rate out of range.
+        ValueError: If angles are not a matrix with at least 2 joints, or the rate is out of range.
     """
 
     angles: Array
@@ -47,7 +49,7 @@ class Kymogram:
     def __post_init__(self) -> None:
         angles = np.array(self.angles)
         if angles.dtype.kind not in "iuf" or np.isinf(angles).any():
-            raise ValueError(f"angles must hold finite numbers, or NaN, got {shown(self.angles)}")
+            raise ValueError(f"angles must be finite numbers or NaN, got {shown(self.angles)}")
         if angles.ndim != 2 or angles.shape[1] < 2 or not len(angles):
             raise ValueError(f"angles must be a matrix (frames, joints) of at least 2 joints, got shape {angles.shape}")
         object.__setattr__(self, "angles", angles.astype(float))
@@ -55,7 +57,7 @@ class Kymogram:
 
     @property
     def report(self) -> str:
-        """What was done, a line for each step."""
+        """Processing steps, one line each."""
         return "\n".join(self.notes)
 
     @property
@@ -65,44 +67,44 @@ class Kymogram:
 
     @classmethod
     def from_tangents(cls, tangents: ArrayLike, rate: float, n_joints: int = 24) -> Kymogram:
-        """Turn tangent angles, such as WormPose's, into joint angles.
+        """Convert tangent angles, such as those of WormPose, to joint angles.
 
         Args:
             tangents ((N, P) float, rad): Direction of each of P >= 3 equal pieces of the midline, head to tail, with or
                 without jumps of 2 pi.
-            rate: Frames a second.
-            n_joints: Joints to have.
+            rate (Hz): Frame rate.
+            n_joints: Number of joints of the result.
 
         Raises:
-            ValueError: For tangents that are no such matrix.
+            ValueError: If tangents have fewer than 3 pieces or are not a matrix.
         """
         whole("n_joints", n_joints, 2, 1000)
         directions = cls(np.asarray(tangents), rate).angles
         if directions.shape[1] < 3:
-            raise ValueError(f"tangents must have shape (frames, pieces) with 3 pieces or more, got {directions.shape}")
+            raise ValueError(f"tangents must have shape (frames, pieces) with pieces >= 3, got {directions.shape}")
         note = f"{len(directions)} frames of {directions.shape[1]} tangents at {rate:g} Hz: {n_joints} joints"
         return cls(_joints(np.unwrap(directions, axis=1), n_joints), rate, (note,))
 
     @classmethod
     def read(cls, path: str | Path, rate: float | None = None, kind: str = "joints") -> Kymogram:
-        """Read a file as other programs write it, and note what was made of it.
+        """Read angles from a file.
 
         Args:
-            path: ``.npy``, or text with a frame a line and cells between commas, semicolons or tabs. A first line of
-                words is a header; columns that it calls time or frame are no angles; what follows a ``#`` is a comment.
-                Cells that are empty or say NaN, NA, null or - are gaps.
-            rate: Frames a second; needed where no column has times.
-            kind ({"joints", "tangents"}): What the columns are; tangents as in `from_tangents`.
+            path: File ``.npy`` or text, with one frame per line and cells separated by commas, semicolons or tabs. A
+                first line of words is a header; columns with names such as time or frame are not used as angles. Text
+                after ``#`` is a comment. Empty cells, NaN, NA, null and - are gaps.
+            rate (Hz): Frame rate; required if there is no column of times.
+            kind ({"joints", "tangents"}): Content of the columns; tangents as in `from_tangents`.
 
         Raises:
-            ValueError: If the file cannot be read so.
+            ValueError: If the file cannot be read.
         """
         choice("kind", kind, ("joints", "tangents"))
         path = Path(path)
         names: list[str] = []
         try:
             if path.suffix not in (".npy", ".csv", ".tsv", ".txt"):
-                raise ValueError("it is no .npy, .csv, .tsv or .txt file")
+                raise ValueError(f"file name must end in .npy, .csv, .tsv or .txt, got {path.suffix!r}")
             check_file(path)
             if path.suffix == ".npy":
                 values = np.load(path, mmap_mode="r", allow_pickle=False)
@@ -112,25 +114,25 @@ class Kymogram:
             for j in reversed([j for j, name in enumerate(names) if name.lower() in TIME + COUNTERS]):
                 if names[j].lower() in TIME and rate is None and len(values) > 1:
                     rate = float(1.0 / np.nanmedian(np.diff(values[:, j])))
-                notes.append(f"column {j + 1}, {names[j]!r}, holds no angles")
+                notes.append(f"column {j + 1}, {names[j]!r}, is not an angle")
                 values = np.delete(values, j, 1)
             if rate is None:
-                raise ValueError("rate must be given, frames a second: the file has no column of times")
+                raise ValueError("rate (frames per second) must be given, because the file has no column of times")
             angles = cls.from_tangents(values, rate) if kind == "tangents" else cls(values, rate)
-        except Exception as error:  # a damaged file ends in many ways
+        except Exception as error:  # a damaged file can raise any error
             reason = " ".join(str(error).split()) or type(error).__name__
             raise ValueError(f"kymogram {str(path)!r} cannot be read: {reason}") from None
         missing = np.isnan(angles.angles).any(1).sum()
         return replace(angles, notes=(*notes, *angles.notes, f"gaps in {missing} frames, at {rate:g} Hz"))
 
     def filled(self, longest: int = SHORT) -> Kymogram:
-        """Fill gaps by lines in time, joint by joint.
+        """Fill gaps by linear interpolation in time.
 
         Args:
-            longest (0 to 10^6): Frames that a gap may have; 2 by default, the paper's.
+            longest (0 to 10^6): Longest gap to fill, frames; 2 by default, as in the paper.
 
         Raises:
-            ValueError: For longer gaps, and gaps at either end; `part` leaves them out.
+            ValueError: If a gap is longer, or is at an end of the recording; cut it off with `part`.
         """
         whole("longest", longest, 0)
         angles, frames = self.angles.copy(), np.arange(len(self.angles))
@@ -140,17 +142,22 @@ class Kymogram:
             for start, stop in zip(edges[::2], edges[1::2], strict=True):
                 if stop - start > longest or start == 0 or stop == len(column):
                     raise ValueError(
-                        f"gaps must have at most {longest} frames and lie between measured ones, got one from frame "
-                        f"{start} to {stop - 1} of {len(column)}; `part` leaves it out"
+                        f"gaps must have at most {longest} frames and be between measured ones, got one from frame "
+                        f"{start} to {stop - 1} of {len(column)}; cut it off with `part`"
                     )
             column[missing] = np.interp(frames[missing], frames[~missing], column[~missing])
         count = int(np.isnan(self.angles).any(1).sum())
         return replace(self, angles=angles, notes=(*self.notes, f"gaps filled in {count} frames"))
 
     def resampled(self, rate: float | None = None, n_joints: int | None = None) -> Kymogram:
-        """Change the rate, by lines in time, and the number of joints, by the rods' directions along the body.
+        """Change the frame rate by linear interpolation in time, and the number of joints by splines along the body.
 
-        A frame between two of which one has a gap has it, too; a gap spreads over the frame where joints change.
+        A new frame next to a gap is a gap, too. If the number of joints changes, a gap in one joint becomes a gap in
+        all joints of the frame.
+
+        Args:
+            rate (Hz): New frame rate; unchanged by default.
+            n_joints: New number of joints; unchanged by default.
         """
         angles, new, notes = self.angles, self.rate, list(self.notes)
         if n_joints is not None and n_joints != angles.shape[1]:
@@ -171,26 +178,26 @@ class Kymogram:
         return Kymogram(angles, new, tuple(notes))
 
     def part(self, start: int, stop: int) -> Kymogram:
-        """Frames ``start`` to ``stop - 1``."""
+        """Return frames ``start`` to ``stop - 1``."""
         whole("start", start, 0)
         whole("stop", stop, start + 1, len(self.angles))
         return Kymogram(self.angles[start:stop], self.rate, (*self.notes, f"frames {start} to {stop - 1}"))
 
     def playback(self) -> KymogramPlayback:
-        """Controller that plays it.
+        """Return a controller that plays the kymogram.
 
         Raises:
-            ValueError: If it has gaps.
+            ValueError: If there are gaps.
         """
         if np.isnan(self.angles).any():
-            raise ValueError("angles must have no gaps to be played: fill them (`filled`) or leave them out (`part`)")
+            raise ValueError("angles must not have gaps: fill them with `filled`, or cut them off with `part`")
         return KymogramPlayback(self.angles, self.rate)
 
 
 def _joints(directions: Array, n_joints: int) -> Array:
-    """Joint angles (N, n_joints) of a chain with the directions (N, P) of equal pieces of the midline, rad.
+    """Return the joint angles (N, n_joints) of a chain from the directions (N, P) of equal pieces of the midline, rad.
 
-    By a cubic spline through the middles of the pieces; NaN in frames with gaps.
+    A cubic spline interpolates the directions at the pieces' midpoints. Frames with gaps are NaN.
     """
     from scipy.interpolate import CubicSpline  # slow to import
 
@@ -204,7 +211,7 @@ def _joints(directions: Array, n_joints: int) -> Array:
 
 
 def _table(path: Path) -> tuple[Array, list[str]]:
-    """Numbers of a file of text, NaN where there are none, and the names of its columns, if it has them."""
+    """Read the numbers of a text file, NaN for missing ones, and the names of its columns, if any."""
     with open(path, encoding="utf-8-sig") as file:
         first = next((line for line in file if line.partition("#")[0].strip()), "")
     separator = next((mark for mark in "\t;," if mark in first), ",")

@@ -1,4 +1,4 @@
-"""Young's modulus and damping of a hair, from a linear model fitted to its recorded swings."""
+"""Young's modulus and damping of a hair, by fitting a linear model to recorded oscillations."""
 
 from __future__ import annotations
 
@@ -20,24 +20,27 @@ Array = NDArray[np.float64]
 Params = TypeVar("Params")
 
 SPAN = 32.0
-"""Factor on either side of the guess within which modulus and damping are sought."""
+"""Largest factor between the guess and the result, for modulus and damping."""
 
 SAMPLES = 20, 200_000
-"""Least and most samples of a recording."""
+"""Smallest and largest number of samples of a recording."""
 
 TRANSIENTS = 6
-"""Eigenvalues, the slowest, whose free decay a recording may begin with."""
+"""Number of slowest eigenvalues whose free decay is part of the fit."""
 
 
 @dataclass(frozen=True)
 class Identification(Generic[Params]):
-    """Modulus and damping of a hair, with their standard errors if the residuals are white noise.
+    """Modulus and damping of a hair.
+
+    The standard errors are valid if the residuals are white noise.
 
     Args:
-        damping, damping_error (1)
+        modulus, modulus_error (Pa): Young's modulus and its standard error.
+        damping, damping_error: Damping (dimensionless) and its standard error.
         params: Parameters of the animal with these values.
-        prediction ((N,) array): The model's, of the measurement.
-        residual: Root mean square of the difference, in the measurement's unit.
+        prediction ((N,) array, m): Motion of the tip in the fitted model.
+        residual (m): Root mean square of the difference to the measurement.
     """
 
     modulus: float
@@ -57,37 +60,37 @@ def _identify(
     system: Callable[[Params], tuple[Array, ...]],
     guess: tuple[float, float],
 ) -> Identification[Params]:
-    """Find modulus and damping near a guess, by least squares of the motion of the tip; see `identify_chain`.
+    """Fit modulus and damping near a guess to the motion of the tip, by least squares; see `identify_chain`.
 
-    The response to the base, linear between its samples, is exact by modes; the free decay from an unknown state,
-    and where the tip rests, are fitted linearly along with it.
+    The response to the base, which is linear between samples, is computed exactly by modes. The free decay from an
+    unknown state and the rest position of the tip are fitted linearly in the same step.
 
     Args:
-        time, tip, base ((N,) arrays, s, m, m)
-        make: Parameters from modulus (Pa) and damping.
-        system: M, B, K and h of M phi'' + B phi' + K phi = -h y'' for a base moved by y, and the motion of the tip by
-            each phi.
-        guess ((float, float)): Modulus and damping about which they are sought.
+        time, tip, base ((N,) arrays, s, m, m): Recording.
+        make: Function of modulus (Pa) and damping that returns parameters.
+        system: Function of the parameters that returns M, B, K and h of M phi'' + B phi' + K phi = -h y'' for a base
+            moved by y, and the motion of the tip by each phi.
+        guess ((float, float)): Initial modulus and damping.
     """
     from scipy.optimize import least_squares  # slow to import
 
     t, y = numbers("time", time), numbers("tip", tip)
     u = np.zeros_like(y) if base is None else numbers("base", base)
     if t.ndim != 1 or not SAMPLES[0] <= len(t) <= SAMPLES[1]:
-        raise ValueError(f"time must be an array of {SAMPLES[0]} to {SAMPLES[1]} times, got shape {t.shape}")
+        raise ValueError(f"time must be an array of {SAMPLES[0]} to {SAMPLES[1]} values, got shape {t.shape}")
     for name, array in (("tip", y), ("base", u)):
         if array.shape != t.shape:
             raise ValueError(f"{name} must have shape {t.shape} like time, got {array.shape}")
     dt = (t[-1] - t[0]) / (len(t) - 1)
     if not dt > 0 or np.abs(np.diff(t) - dt).max() > 1e-3 * dt:
         raise ValueError(
-            f"time must rise in equal steps, got steps from {np.diff(t).min():g} to {np.diff(t).max():g} s"
+            f"time must increase in equal steps, got steps from {np.diff(t).min():g} to {np.diff(t).max():g} s"
         )
-    moved = u - u[0]
+    shift = u - u[0]
 
     def predict(modulus: float, damping: float) -> Array:
         rates, residues, direct = _poles(*system(make(modulus, damping)))
-        forced = direct * moved + _filtered(moved, rates, residues, dt) if moved.any() else np.zeros_like(t)
+        forced = direct * shift + _filtered(shift, rates, residues, dt) if shift.any() else np.zeros_like(t)
         slow = rates[np.argsort(np.abs(rates.real))]
         slow = slow[slow.imag >= 0.0][:TRANSIENTS]
         waves = np.exp(np.outer(t - t[0], slow))
@@ -96,17 +99,17 @@ def _identify(
 
     size = float(np.std(y))
     if not size > 0:
-        raise ValueError("tip must move, got the same place everywhere")
+        raise ValueError("tip must move, got a constant position")
 
-    def missed(logarithms: Array) -> Array:
+    def misfit(logarithms: Array) -> Array:
         modulus, damping = np.array(guess) * np.exp(logarithms)
         return (predict(modulus, damping) - y) / size
 
-    # From the best point of a grid: where it swings too fast or too slow, a fit sees no way to go.
+    # Start from the best point of a grid: far from the right frequency the gradient is not informative.
     end = np.log(SPAN)
     grid = [np.array([a, b]) for a in np.linspace(-end, end, 29)[1:-1] for b in (-0.5 * end, 0.0, 0.5 * end)]
-    start = min(grid, key=lambda point: float(np.sum(missed(point) ** 2)))
-    best = least_squares(missed, start, bounds=(-end, end), x_scale=0.1, xtol=1e-12, ftol=1e-12, gtol=1e-12)
+    start = min(grid, key=lambda point: float(np.sum(misfit(point) ** 2)))
+    best = least_squares(misfit, start, bounds=(-end, end), x_scale=0.1, xtol=1e-12, ftol=1e-12, gtol=1e-12)
     modulus, damping = (np.array(guess) * np.exp(best.x)).tolist()
     variance = 2.0 * best.cost / (len(y) - 2)
     errors = np.sqrt(np.diag(variance * np.linalg.pinv(best.jac.T @ best.jac)))
@@ -122,7 +125,7 @@ def _identify(
 
 
 def _poles(inertia: Array, damping: Array, stiffness: Array, moment: Array, arm: Array) -> tuple[Array, Array, float]:
-    """Motion of the tip by the base's, direct + sum of residues/(s - rates)."""
+    """Return rates, residues and direct of the transfer function base to tip, direct + sum of residues/(s - rates)."""
     n = len(inertia)
     solved = np.linalg.solve(inertia, np.column_stack([stiffness, damping, moment]))
     rates, right = np.linalg.eig(np.block([[np.zeros((n, n)), np.eye(n)], [-solved[:, :n], -solved[:, n:-1]]]))
@@ -131,7 +134,7 @@ def _poles(inertia: Array, damping: Array, stiffness: Array, moment: Array, arm:
 
 
 def _filtered(u: Array, rates: Array, residues: Array, dt: float) -> Array:
-    """Sum of residues/(s - rates) applied to ``u`` (N,), which is linear between its samples."""
+    """Apply the sum of residues/(s - rates) to ``u`` (N,), which is linear between samples."""
     from scipy.signal import lfilter
 
     z = rates * dt
@@ -150,25 +153,27 @@ def identify_chain(
     damping_ratio: tuple[float, float] = DAMPING_RATIO,
     **others: Any,
 ) -> Identification[WhiskerParams]:
-    """Find Young's modulus and damping ratio from the motion of a tip, Quist et al. (2014), Eqs. 29-32 in time.
+    """Estimate Young's modulus and damping ratio of a whisker chain from the motion of its tip.
 
-    The whisker is plucked and let go, or its base is shaken, gently: the equations are linear. The proportions of
-    modulus and damping ratio along the whisker are kept.
+    The whisker is plucked and released, or its base is shaken. The amplitude must be small, because the equations
+    (Quist et al. 2014, Eqs. 29-32, in the time domain) are linear. The profile of modulus and damping ratio along the
+    whisker is that of the guess.
 
     Args:
-        time ((N,) array, s): At equal distances.
-        tip ((N,) array, m): Displacement across the base's heading, of any origin.
-        base ((N,) array, m): The same of the base, which has rested before; held still by default.
-        hair: Its shape; the paper's D1 vibrissa by default.
-        modulus, damping_ratio ((float, float), Pa and 1): Of the first and the last link: a guess, within a factor of
-            30, and the proportion along the whisker.
-        **others: As of `WhiskerParams.of`, such as ``density``.
+        time ((N,) array, s): Times in equal steps.
+        tip ((N,) array, m): Displacement of the tip perpendicular to the base's heading, from any origin.
+        base ((N,) array, m): Displacement of the base in the same direction, at rest before the recording; not moving
+            by default.
+        hair: Shape of the whisker; by default the paper's D1 whisker.
+        modulus, damping_ratio ((float, float), Pa and 1): Guess for the first and the last link, correct within a
+            factor of 30.
+        **others: Further arguments of `WhiskerParams.of`, such as ``density``.
 
     Returns:
         Identification: ``modulus`` (Pa) and ``damping`` (1) of the first link, and ``params``.
 
     Examples:
-        A whisker half as stiff as the paper's and damped half as much, let go from a bend, filmed at 1 kHz for 0.1 s:
+        A whisker with half of the paper's stiffness and damping, released from a bend and filmed at 1 kHz for 0.1 s:
 
         >>> import numpy as np
         >>> from gymnosoma.envs import simulate
@@ -205,19 +210,22 @@ def identify_rod(
     n_segments: int = 30,
     **others: Any,
 ) -> Identification[WhiskerRodParams]:
-    """Find Young's modulus and damping alpha from the motion of a tip in air, plucked and let go, or its base shaken.
+    """Estimate Young's modulus and damping alpha of a whisker rod from the motion of its tip in air.
+
+    The whisker is plucked and released, or its base is shaken.
 
     Args:
-        time, tip, base ((N,) arrays, s, m, m): As of `identify_chain`.
-        hair: Its shape; the paper's C4 whisker by default.
-        youngs_modulus, damping (Pa and 1): A guess, within a factor of 30.
-        **others: As of `WhiskerRodParams`, such as ``density`` and ``external_damping``.
+        time, tip, base ((N,) arrays, s, m, m): As in `identify_chain`.
+        hair: Shape of the whisker; by default the paper's C4 whisker.
+        youngs_modulus, damping (Pa and 1): Guess, correct within a factor of 30.
+        n_segments: Number of segments.
+        **others: Further arguments of `WhiskerRodParams.of`, such as ``density`` and ``external_damping``.
 
     Returns:
         Identification: ``modulus`` (Pa), ``damping`` (alpha), and ``params``.
 
     Examples:
-        A rod of 2 GPa, damped 300 times as much as the paper's, let go from a bend and filmed at 2 kHz for 0.1 s:
+        A rod of 2 GPa with 300 times the paper's damping, released from a bend and filmed at 2 kHz for 0.1 s:
 
         >>> import numpy as np
         >>> from gymnosoma.envs import simulate

@@ -1,7 +1,7 @@
-"""The medium of recorded worms: the model of the paper, run backwards, fitted to the motion of midlines.
+"""Medium of recorded worms, estimated from the motion of midlines by inverse dynamics of the paper's model.
 
-Inertia is negligible (mass / b_perp is 0.4 ms in water): with the shapes given, the motion of the body obeys three
-linear equations, of force and torque, in which only the ratio b_perp / b_par of the friction coefficients appears.
+Inertia is negligible (mass / b_perp is 0.4 ms in water). If the shapes are known, three linear equations of force and
+torque determine the motion of the body. Their only parameter is the ratio b_perp / b_par of the friction coefficients.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from .motion import FINER, Motion, arc_length, even, smoothed
 Array = NDArray[np.float64]
 
 GRID = np.linspace(-0.35, 1.6, 50)
-"""Medium indices that are tried."""
+"""Medium indices of the grid search."""
 
 LARGEST_RATIO = 200.0
-"""Ratio from which on midlines do not tell one from another."""
+"""Largest ratio that can be estimated from midlines."""
 
 TRIM = 0.15
-"""Windows left out at each end of a record."""
+"""Part of the recording that is not used at each end, in windows."""
 
 TURN = 0.29
-"""Lengths by which an angle is multiplied to be added to distances: a rod's radius of gyration."""
+"""Factor that converts an angle to a distance, in body lengths: the radius of gyration of a rod."""
 
 MISFIT = 0.02
-"""Root mean square of the displacements that are not explained, in lengths, beyond which the model does not hold."""
+"""Largest root mean square of unexplained displacements, in body lengths, for which the model is valid."""
 
 LEAST_WINDOWS, LEAST_PATH, LEAST_BEND = 3, 0.1, 0.05
-"""Windows, lengths of path, and root mean square of joint angles (rad) of a record that tells the medium."""
+"""Requirements of a recording: number of windows, path in body lengths, root mean square of the joint angles (rad)."""
 
 LEAST_DRAWS = 20
-"""Repeats of all worms together from which the noise of an estimate is known."""
+"""Smallest total number of bootstrap repeats of all worms."""
 
 
 PAPERS = tuple((across / along).tolist() for across, along in zip(*medium([0.0, 1.0]).values(), strict=True))
@@ -48,22 +48,22 @@ PAPERS = tuple((across / along).tolist() for across, along in zip(*medium([0.0, 
 
 
 def ratio_of(sigma: Any) -> Any:
-    """Ratio b_perp / b_par of the medium ``sigma`` on the paper's line from water (0) to agar (1)."""
+    """Return the ratio b_perp / b_par of the medium ``sigma`` on the paper's line from water (0) to agar (1)."""
     water, agar = PAPERS
     return water * (agar / water) ** np.asarray(sigma, float)
 
 
 def sigma_of(ratio: Any) -> Any:
-    """Medium index of the ratio b_perp / b_par, if the medium lies on the paper's line."""
+    """Return the medium index of the ratio b_perp / b_par on the paper's line."""
     water, agar = PAPERS
     return np.log(np.asarray(ratio, float) / water) / np.log(agar / water)
 
 
 class WormFit(NamedTuple):
-    """The medium of one worm.
+    """Medium of one worm.
 
-    ``sigma`` and the 95% ``interval`` of it, low and high; ``residual`` (m), root mean square of what the model leaves
-    of the displacement in a window; ``windows``, how many.
+    ``sigma`` is the medium index, and ``interval`` its 95% interval. ``residual`` (m) is the root mean square of the
+    displacement in a window that the model does not explain. ``windows`` is the number of windows.
     """
 
     sigma: float
@@ -74,16 +74,16 @@ class WormFit(NamedTuple):
 
 @dataclass(frozen=True)
 class MediumFit:
-    """The medium of a group of worms.
+    """Medium of a group of worms.
 
     Args:
-        sigma: Medium index, if the medium lies on the paper's line; NaN where only a bound is known.
-        interval (tuple of 2 float): Of 95%, in sigma; the upper end is infinite where midlines do not tell.
-        per_worm (tuple of WormFit): Of each motion.
-        repeats: Of the parametric bootstrap, for each.
-        bias: Mean by which repeats missed what they were made of; taken off.
-        seed: Of the repeats.
-        notes (tuple of str): What to mind.
+        sigma: Medium index on the paper's line; NaN if only a lower bound is known.
+        interval (tuple of 2 float): 95% interval of sigma; the upper end is infinite if midlines do not determine it.
+        per_worm (tuple of WormFit): Result of each motion.
+        repeats: Number of repeats of the parametric bootstrap, per worm.
+        bias: Mean error of the bootstrap, which is subtracted from the estimates.
+        seed: Random seed of the bootstrap.
+        notes (tuple of str): Warnings.
     """
 
     sigma: float
@@ -96,20 +96,20 @@ class MediumFit:
 
     @property
     def ratio(self) -> float:
-        """Ratio b_perp / b_par; NaN where only a bound is known."""
+        """Ratio b_perp / b_par; NaN if only a lower bound is known."""
         return float(ratio_of(self.sigma))
 
     @property
     def ratio_interval(self) -> tuple[float, float]:
-        """Interval of 95% of the ratio."""
+        """95% interval of the ratio."""
         return float(ratio_of(self.interval[0])), float(ratio_of(self.interval[1]))
 
     @property
     def report(self) -> str:
-        """Results, a line each."""
+        """Results as text."""
         low, high = self.ratio_interval
         if np.isnan(self.sigma):
-            line = f"b_perp / b_par is at least {low:.3g}: midlines do not tell more"
+            line = f"b_perp / b_par is at least {low:.3g}: midlines do not determine it further"
         else:
             line = f"b_perp / b_par = {self.ratio:.3g} (95% from {low:.3g} to {high:.3g})"
             line += f"; sigma = {self.sigma:.3f} (from {self.interval[0]:.3f} to {self.interval[1]:.3f})"
@@ -117,7 +117,7 @@ class MediumFit:
 
 
 class _Resistance(NamedTuple):
-    """Force and torque of the medium at each moment, less b_par: (M_par + R M_perp) V + b_par + R b_perp."""
+    """Force and torque of the medium over time, divided by b_par: (M_par + R M_perp) V + b_par + R b_perp."""
 
     along: Array
     across: Array
@@ -125,16 +125,16 @@ class _Resistance(NamedTuple):
     across_shape: Array
 
     def velocity(self, ratio: float) -> Array:
-        """Velocity of the centre and the rate of the heading (T, 3) at which no force and no torque is left."""
+        """Return the velocity of the centre and the rate of the heading (T, 3) at which force and torque are 0."""
         matrix, force = self.along + ratio * self.across, self.along_shape + ratio * self.across_shape
         return np.asarray(np.linalg.solve(matrix, -force[..., None])[..., 0], float)
 
 
 class Shape(NamedTuple):
-    """Chain of a motion about its centre, which is at rest, as is the mean of its headings.
+    """Motion of the rods relative to the body's centre and mean heading.
 
-    ``tangent``, ``place`` and ``velocity`` (T, n, 2) of the rods and their ``rate`` (T, n); ``heading_rate`` (T,) and
-    ``centre_rate`` (T, 2) that were measured and are left out.
+    ``tangent``, ``place`` and ``velocity`` (T, n, 2) and ``rate`` (T, n) belong to the rods. ``heading_rate`` (T,) and
+    ``centre_rate`` (T, 2) are the measured rates of mean heading and centre, which are subtracted.
     """
 
     tangent: Array
@@ -146,7 +146,7 @@ class Shape(NamedTuple):
 
 
 def shape_of(motion: Motion) -> Shape:
-    """What a motion shows of the body's shapes, and of its place."""
+    """Compute the shapes of a motion, and the rates of its centre and heading."""
     from scipy.interpolate import CubicSpline  # slow to import
 
     n, seconds = motion.rod_angle.shape[1], motion.time - motion.time[0]
@@ -161,7 +161,7 @@ def shape_of(motion: Motion) -> Shape:
 
 
 def _chained(half: Array) -> Array:
-    """Middles (T, n, 2) of rods about their mean, of what each rod has from its middle to its end (T, n, 2)."""
+    """Return the rods' midpoints (T, n, 2) relative to their mean, from their half vectors (T, n, 2)."""
     middle = np.cumsum(2.0 * half, 1) - half
     return middle - middle.mean(1, keepdims=True)
 
@@ -180,7 +180,7 @@ def _resistance(shape: Shape, length: float) -> _Resistance:
 
 
 class _Windows:
-    """What a motion tells: displacements in windows, measured and of a medium."""
+    """Displacements of a motion in windows, as measured and as predicted for a medium."""
 
     def __init__(self, motion: Motion, window: float) -> None:
         rate = motion.rate * FINER
@@ -197,7 +197,7 @@ class _Windows:
         self.size = size
 
     def check(self, name: str, window: float) -> None:
-        """Raise ValueError for a worm that rests, or a record that is too short."""
+        """Raise ValueError if the worm rests, or the recording is too short."""
         if len(self.starts) < LEAST_WINDOWS:
             raise ValueError(
                 f"{name} must have at least {LEAST_WINDOWS} windows of {window:g} s without a long gap, "
@@ -210,22 +210,22 @@ class _Windows:
         if bend < LEAST_BEND or path < LEAST_PATH * self.length:
             raise ValueError(
                 f"{name} must move by {LEAST_PATH:g} lengths and bend its joints by {LEAST_BEND:g} rad (root mean "
-                f"square), got {path / self.length:.2g} and {bend:.2g}: a worm that rests does not tell its medium"
+                f"square), got {path / self.length:.2g} and {bend:.2g}: the medium of a resting worm is not determined"
             )
 
     def misfit(self, sigma: float) -> Array:
-        """Displacement of the model less that measured, in each window (W, 3), m."""
+        """Return the model's displacement minus the measured one in each window (W, 3), m."""
         rest = self._resistance.velocity(float(ratio_of(sigma))) - self._measured
         total = np.pad(np.cumsum(0.5 * (rest[1:] + rest[:-1]), 0), ((1, 0), (0, 0))) * self._step
         return (total[self.starts + self.size] - total[self.starts]) * self._scale
 
     def fit(self) -> float:
-        """Medium index of the least sum of squares."""
+        """Return the medium index with the least sum of squares."""
         sums = np.array([np.sum(self.misfit(sigma) ** 2) for sigma in GRID])
         best = int(np.clip(sums.argmin(), 1, len(GRID) - 2))
         sigma, step = GRID[best], GRID[1] - GRID[0]
         values = sums[best - 1 : best + 2]
-        for finer in (0.1, 0.1):  # a parabola on the grid, then through points near its least
+        for finer in (0.1, 0.1):  # minimum of a parabola on the grid, then on finer points
             bend = values[0] - 2.0 * values[1] + values[2]
             move = 0.5 * (values[0] - values[2]) / bend if bend > 0.0 else 0.0
             sigma += float(np.clip(move, -1.0, 1.0)) * step
@@ -234,7 +234,7 @@ class _Windows:
         return float(sigma)
 
     def spread(self, sigma: float) -> float:
-        """Variance of the medium index as windows that know nothing of each other tell it."""
+        """Return the variance of the medium index, with windows treated as independent."""
         step = 1e-3
         slope = (self.misfit(sigma + step) - self.misfit(sigma - step)) / (2.0 * step)
         score = np.sum(slope * self.misfit(sigma), 1)
@@ -245,30 +245,30 @@ class _Windows:
 def fit_medium(
     motions: Motion | Sequence[Motion], repeats: int | None = None, seed: int = 0, window: float = 1.0
 ) -> MediumFit:
-    """Find the ratio b_perp / b_par of the friction of a medium, from midlines alone.
+    """Estimate the ratio b_perp / b_par of the friction of a medium from midlines.
 
-    The shapes of a worm move it as the medium lets them; the ratio is where its displacements in windows are those
-    measured, by least squares. Regression on velocities would be biased by noise; on displacements the bias is of
-    second order, and is taken off by a parametric bootstrap. Pixel size, frame rate and muscles do not matter. The
-    intervals hold the noise of points and tips, not a model that does not hold.
+    The ratio is fitted to the displacements in windows by least squares. (Noise would bias a regression on velocities.
+    On displacements, the bias is of second order, and a parametric bootstrap corrects it.) The result does not depend
+    on pixel size, frame rate or muscles. The intervals include the noise of points and tips, but not errors of the
+    model.
 
     Args:
-        motions: Of worms in the same medium, from `Midlines.smoothed`.
-        repeats (2 to 1000): Of the bootstrap for each worm; 4 by default, or as many as make 20 of all.
-        seed: Of the bootstrap.
-        window (s): In which displacements are taken; three of them at least are needed.
+        motions: Motions of worms in the same medium, from `Midlines.smoothed`.
+        repeats (2 to 1000): Number of bootstrap repeats per worm; by default at least 4, and at least 20 in total.
+        seed: Random seed of the bootstrap.
+        window (s): Duration of the windows; at least three are required.
 
     Returns:
-        MediumFit: Of the group and of each worm.
+        MediumFit: Result for the group and for each worm.
 
     Raises:
-        ValueError: For a worm that does not move, or has too few windows without a long gap.
+        ValueError: If a worm does not move, or has too few windows without a long gap.
     """
     from scipy.stats import t as student  # slow to import
 
     several = tuple(motions) if isinstance(motions, Iterable) else (motions,)
     if not several or not all(isinstance(each, Motion) for each in several):
-        raise ValueError(f"motions must be one Motion or more, as of Midlines.smoothed, got {shown(motions)}")
+        raise ValueError(f"motions must be one or more Motion of Midlines.smoothed, got {shown(motions)}")
     window, count = number("window", window, above=0), len(several)
     repeats = max(4, -(-LEAST_DRAWS // count)) if repeats is None else repeats
     whole("repeats", repeats, 2, 1000)
@@ -293,7 +293,7 @@ def fit_medium(
         if residual > MISFIT * part.length:
             notes.append(
                 f"worm {k + 1}: {1e6 * residual:.2g} um of its displacement in a window are not explained, more "
-                f"than {MISFIT:.0%} of its length: the model (viscous, in the plane, no groove) may not hold"
+                f"than {MISFIT:.0%} of its length: the model (viscous, in the plane, no groove) may be invalid"
             )
     if count > 1:
         half = student.ppf(0.975, count - 1) * np.sqrt(sigma.var(ddof=1) / count + noise / (count * repeats))
@@ -303,12 +303,12 @@ def fit_medium(
 
 
 def _bounded(low: float, high: float) -> tuple[float, float]:
-    """An interval that has no upper end where midlines do not tell one."""
+    """Return an interval with an infinite upper end if that exceeds `LARGEST_RATIO`."""
     return float(low), float("inf") if high > sigma_of(LARGEST_RATIO) else float(high)
 
 
 def moved(motion: Motion, shape: Shape, ratio: float) -> tuple[Array, Array]:
-    """Velocities (T, n, 2) m/s and rates (T, n) rad/s of the rods at which neither a force nor a torque is left."""
+    """Return the rods' velocities (T, n, 2) in m/s and rates (T, n) in rad/s at which total force and torque are 0."""
     velocity = _resistance(shape, motion.length).velocity(ratio)
     around = np.stack([-shape.place[..., 1], shape.place[..., 0]], -1)
     turning = velocity[:, 2, None]
@@ -316,9 +316,11 @@ def moved(motion: Motion, shape: Shape, ratio: float) -> tuple[Array, Array]:
 
 
 def path(motion: Motion, ratio: float) -> tuple[Array, Array]:
-    """Centre (T, 2) m and turn (T,) rad, added to the measured headings, with which the shapes move in a medium.
+    """Compute the path of the shapes in a medium, from the measured initial position and heading.
 
-    From the measured place and heading on, by the velocities at which neither a force nor a torque is left.
+    Returns:
+        centre (T, 2): Position of the centre, m.
+        turn (T,): Angle to add to the measured headings, rad.
     """
     shape = shape_of(motion)
     velocity = _resistance(shape, motion.length).velocity(ratio)
@@ -334,13 +336,13 @@ def path(motion: Motion, ratio: float) -> tuple[Array, Array]:
 
 
 def _seen_again(motion: Motion, sigma: float, rng: np.random.Generator) -> Motion:
-    """Motion of a worm that moves its shapes in a medium, seen with the noise of the first recording."""
+    """Simulate a recording of the motion's shapes in a medium, with the noise of the original recording."""
     centre, turn = path(motion, float(ratio_of(sigma)))
     return seen_again(motion, (motion.rod_angle + turn[:, None])[::FINER], centre[::FINER], rng)
 
 
 def seen_again(motion: Motion, rod_angle: Array, centre: Array, rng: np.random.Generator) -> Motion:
-    """What a recording with the noise of ``motion`` makes of other shapes (N, n) rad and places (N, 2) m of frames."""
+    """Simulate a recording of shapes (N, n) in rad and centres (N, 2) in m, with the noise of ``motion``."""
     from scipy.interpolate import CubicSpline  # slow to import
 
     n = rod_angle.shape[1]

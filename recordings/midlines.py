@@ -1,4 +1,4 @@
-"""Midlines of recorded worms: from arrays, and from files of trackers."""
+"""Midlines of recorded worms, from arrays and files of trackers."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from .motion import ORDER, Array, Flags, Motion, smoothed, turned_round
 from .tracker_files import HEADS, HIGHEST_RATE, Hints, read_midlines, upright
 
 LEAST_POINTS, LEAST_FRAMES = 5, 8
-"""Points of a midline and frames of a recording that can be smoothed."""
+"""Smallest number of points of a midline, and of frames with one for smoothing."""
 
 HIGHEST_ORDER = 40
-"""Largest degree that can be asked for."""
+"""Largest degree of the polynomials."""
 
 
 @dataclass(frozen=True)
@@ -26,15 +26,15 @@ class Midlines:
     """Midlines of one recorded worm, in m, head to tail, NaN in frames without one.
 
     Args:
-        points ((N, P, 2) array, m): At least 5 points, evenly along the body; y upwards.
-        rate: Frames a second.
-        notes (tuple of str): Where they are from.
+        points ((N, P, 2) array, m): At least 5 points per midline, evenly spaced along the body, with y upwards.
+        rate (Hz): Frame rate.
+        notes (tuple of str): Source and processing steps.
 
     Raises:
-        ValueError: For points that are no such array, hold no midline, or a rate out of range.
+        ValueError: If the shape of points is wrong, no frame has a midline, or the rate is out of range.
 
     Examples:
-        A camera sees 49 points of a worm, each 2 um off, 30 times a second:
+        A camera with 30 frames per second records 49 points of a worm with 2 um of noise:
 
         >>> import numpy as np
         >>> from gymnosoma.envs import simulate
@@ -48,7 +48,7 @@ class Midlines:
         >>> print(f"{1e3 * motion.length:.2f} mm, noise of {1e6 * motion.noise:.0f} um")
         1.00 mm, noise of 2 um
 
-        Its kymogram, 32 frames a second, as a worm of the model can play it:
+        A simulated worm plays the kymogram at 32 frames per second:
 
         >>> kymogram = motion.kymogram().resampled(32.0)
         >>> again = simulate(Worm(dt=1 / 320), kymogram.playback(), kymogram.duration, every=1 / 32)
@@ -62,10 +62,10 @@ class Midlines:
         number("rate", self.rate, above=0, maximum=HIGHEST_RATE)
         lines = np.array(self.points)
         if lines.dtype.kind not in "iuf" or np.isinf(lines).any():
-            raise ValueError(f"midlines must hold finite numbers, or NaN, got {shown(self.points)}")
+            raise ValueError(f"midlines must be finite numbers or NaN, got {shown(self.points)}")
         if lines.ndim != 3 or lines.shape[1] < LEAST_POINTS or lines.shape[2] != 2:
             raise ValueError(
-                f"midlines must have shape (frames, points, 2) with {LEAST_POINTS} points or more, got {lines.shape}"
+                f"midlines must have shape (frames, points, 2) with at least {LEAST_POINTS} points, got {lines.shape}"
             )
         lines = lines.astype(float)
         lines[~np.isfinite(lines).all((1, 2))] = np.nan
@@ -77,14 +77,14 @@ class Midlines:
     def from_array(
         cls, points: ArrayLike, rate: float, y_down: bool = False, head: str = "first", scale: float = 1.0
     ) -> Midlines:
-        """Take midlines as they are in memory.
+        """Create midlines from an array.
 
         Args:
-            points ((N, P, 2) float): In m, or in what ``scale`` says; frames with NaN in them are gaps.
-            rate: Frames a second.
-            y_down: Whether y grows downwards, as in pixels; this changes the sign of all angles.
-            head ({"first", "last"}): The end of each midline that is the head.
-            scale (m): Of one unit of the points.
+            points ((N, P, 2) float): Points in units of ``scale``; frames with NaN are gaps.
+            rate (Hz): Frame rate.
+            y_down: Whether y points downwards, as in pixels; this changes the sign of all angles.
+            head ({"first", "last"}): End of each midline that is the head.
+            scale (m): Unit of the points.
         """
         choice("head", head, HEADS)
         midlines = cls(np.asarray(points), rate)
@@ -105,16 +105,16 @@ class Midlines:
         """Read a tracker's file; `tracker_files` describes the formats.
 
         Args:
-            path: ``.npy``, ``.csv``, ``.wcon`` (also zipped), ``.json``, ``.hdf5`` or ``.h5``.
-            worm: Which of several.
-            rate: Frames a second; it is taken instead of the one in the file.
-            microns_per_pixel: Where the file has pixels.
-            head ({"first", "last"}): Where the file does not say it.
-            y_down: Whether y grows downwards; where the file does not say it, and has pixels.
-            keypoints: Names of body parts, head to tail, of a file of keypoints.
+            path: File ``.npy``, ``.csv``, ``.wcon`` (also zipped), ``.json``, ``.hdf5`` or ``.h5``.
+            worm: Worm to read; required if there are several.
+            rate (Hz): Frame rate; overrides the one in the file.
+            microns_per_pixel (um): Size of a pixel; required if the file has pixels of unknown size.
+            head ({"first", "last"}): End with the head; required if the file does not contain it.
+            y_down: Whether y points downwards; required for pixels if the file does not contain it.
+            keypoints: Names of body parts from head to tail; required for a file of keypoints.
 
         Raises:
-            ValueError: If the file cannot be read so, naming it; if something that the file lacks was not given.
+            ValueError: If the file cannot be read, or a required argument is missing.
         """
         path = Path(path)
         if microns_per_pixel is not None:
@@ -126,7 +126,7 @@ class Midlines:
             midlines = cls(lines, rate)
         except ImportError:
             raise
-        except Exception as error:  # a damaged file ends in many ways
+        except Exception as error:  # a damaged file can raise any error
             reason = getattr(error, "strerror", None) or " ".join(str(error).split()) or type(error).__name__
             raise ValueError(f"recording {str(path)!r} cannot be read: {reason}") from None
         size = f"{len(midlines.points)} frames of {midlines.points.shape[1]} points at {rate:g} Hz"
@@ -134,37 +134,38 @@ class Midlines:
 
     @property
     def measured(self) -> Flags:
-        """Frames (N,) that have a midline."""
+        """Mask (N,) of the frames with a midline."""
         return np.asarray(np.isfinite(self.points).all((1, 2)))
 
     def smoothed(self, order: int = ORDER, n_rods: int = 25) -> Motion:
-        """Take the noise out: polynomials along the body, penalised third differences in time, both by the data.
+        """Remove the noise with polynomials along the body and penalised third differences in time.
 
-        Frames before the first midline and after the last are left out. Head and tail that change places from one frame
-        to the next are set right, and noted. Gaps of more than 3 frames, or an eighth of the wave's period if that is
-        less, are bridged for films; no fit uses them.
+        The data determine the weight of the penalty. Frames before the first and after the last midline are removed. If
+        head and tail swap between frames, this is corrected and noted. Gaps of more than 3 frames, or an eighth of the
+        wave's period if that is shorter, are interpolated for films, but not used in fits.
 
         Args:
-            order (2 to P - 2): Degree of the polynomials; less where there are fewer points.
-            n_rods: Of the chain that is laid along.
+            order (2 to 40): Degree of the polynomials; at most P - 2 is used.
+            n_rods: Number of rods of the fitted chain.
 
         Raises:
-            ValueError: For fewer than 8 midlines, lengths that differ by more than 15%, or are no worm's.
+            ValueError: If there are fewer than 8 midlines, or if lengths differ by more than 15% or are out of the
+                worm's range.
         """
         whole("order", order, 2, HIGHEST_ORDER)
         whole("n_rods", n_rods, 3, 1000)
         measured = self.measured
         if measured.sum() < LEAST_FRAMES:
-            raise ValueError(f"midlines must have at least {LEAST_FRAMES} frames with one, got {int(measured.sum())}")
+            raise ValueError(f"midlines must be in at least {LEAST_FRAMES} frames, got {int(measured.sum())}")
         first, last = np.flatnonzero(measured)[[0, -1]]
         points, measured = self.points[first : last + 1], measured[first : last + 1]
         notes = list(self.notes)
         if len(points) < len(self.points):
             notes.append(f"frames {first} to {last} kept, between the first midline and the last")
-        points, turned = turned_round(points, measured)
-        if turned:
-            frames = ", ".join(f"{a + first} to {b - 1 + first}" for a, b in turned)
-            notes.append(f"head and tail changed places in frames {frames}, which are turned round")
+        points, swaps = turned_round(points, measured)
+        if swaps:
+            frames = ", ".join(f"{a + first} to {b - 1 + first}" for a, b in swaps)
+            notes.append(f"head and tail changed places in frames {frames}; corrected")
         degree = min(order, points.shape[1] - 2)
         if degree < order:
             notes.append(f"polynomials of degree {degree}, not {order}: there are {points.shape[1]} points")
@@ -173,12 +174,12 @@ class Midlines:
             WormParams(length=motion.length)
         except ValueError as error:
             raise ValueError(
-                f"midlines: {error}; give their unit, by microns_per_pixel of a file (1 for um, 1000 for mm) or scale "
-                "of an array"
+                f"midlines: {error}; pass their unit, as microns_per_pixel for a file (1 for um, 1000 for mm) or scale "
+                "for an array"
             ) from None
         notes.append(
             f"length {1e3 * motion.length:.4g} mm, noise {1e6 * motion.noise:.2g} um, tips missed by "
-            f"{1e6 * motion.jitter:.2g} um; {int((~measured).sum())} frames without a midline, {len(motion.gaps)} gaps "
-            "too long to be bridged"
+            f"{1e6 * motion.jitter:.2g} um; {int((~measured).sum())} frames without a midline, {len(motion.gaps)} long "
+            "gaps"
         )
         return replace(motion, time=motion.time + first / self.rate, notes=tuple(notes))

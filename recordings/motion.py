@@ -1,4 +1,4 @@
-"""The motion of a recorded worm that is left when the camera's noise is taken out of its midlines."""
+"""Motion of a recorded worm, smoothed to remove the camera's noise."""
 
 from __future__ import annotations
 
@@ -14,43 +14,43 @@ Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 ORDER = 16
-"""Degree of the polynomials along the body: with 10 the agar wave is lost, 22 gain nothing."""
+"""Degree of the polynomials along the body; 10 is too small for the wave on agar, and 22 is not better."""
 
 FINER = 4
-"""Moments of a motion for each frame of the recording."""
+"""Number of time points of a motion per frame of the recording."""
 
 ARC = 201
-"""Points of a midline on which its length is measured."""
+"""Number of points at which the length of a midline is computed."""
 
 GAP = 3
-"""Frames in a row without a midline beyond which a motion is not to be trusted there."""
+"""Longest gap, frames, in which a motion is reliable."""
 
 VARIATION = 0.15
-"""Share of the length by which midlines of one worm may differ from their median."""
+"""Largest relative deviation of a midline's length from the median of the worm."""
 
 MOST_PERSISTENT = 0.95
-"""Correlation of noise from frame to frame at most: what stays longer is no noise, but a shape."""
+"""Largest correlation of noise from frame to frame; a more persistent deviation is a shape."""
 
 
 @dataclass(frozen=True)
 class Motion:
-    """A recorded worm without the camera's noise, as the shapes, places and headings of the model's rods.
+    """Smoothed motion of a recorded worm, represented by the model's rods.
 
     Args:
-        time ((T,) array, s): At equal intervals, `FINER` to a frame of the recording.
+        time ((T,) array, s): Times at equal intervals, `FINER` per frame of the recording.
         rod_angle ((T, n) array, rad): Heading of each rod, head to tail, continuous.
-        centre ((T, 2) array, m): Of mass.
-        length (m): Median over the record.
-        rate: Frames a second of the recording.
-        measured ((N,) bool): Which frames had a midline.
-        places ((P,) array): Of the points of a recorded midline along it, from 0 to 1.
+        centre ((T, 2) array, m): Centre of mass.
+        length (m): Median length of the body.
+        rate (Hz): Frame rate of the recording.
+        measured ((N,) bool): Mask of frames with a midline.
+        places ((P,) array): Positions of the recorded points along the midline, from 0 to 1.
         noise (m): Standard deviation of each coordinate of a point.
-        jitter (m): Standard deviation by which tips are missed.
+        jitter (m): Standard deviation of the distance by which the tracker misses the tips.
         persistence: Correlation of a point's noise with that in the next frame, at least 0.
-        gaps (tuple of (int, int)): First frame, and the one after the last, of each gap that is too long to be bridged.
+        gaps (tuple of (int, int)): Start and stop frames (stop exclusive) of long gaps.
         order: Degree of the polynomials along the body.
         shapes ((N, order + 1, 2) array, m): Coefficients of the polynomials of each frame, not smoothed in time.
-        notes (tuple of str): What was done to get it, in order; `report` shows them.
+        notes (tuple of str): Processing steps in order, shown by `report`.
     """
 
     time: Array
@@ -70,12 +70,12 @@ class Motion:
 
     @property
     def joint_angle(self) -> Array:
-        """Rod i+1 minus rod i (T, n - 1), rad; the last two at each end have twice the others' error."""
+        """Heading of rod i+1 minus that of rod i (T, n - 1), rad; the two joints at each end have twice the error."""
         return np.diff(self.rod_angle)
 
     @property
     def reliable(self) -> Flags:
-        """Moments (T,) that lie neither in a long gap nor within a frame of one."""
+        """Mask (T,) of times that are not in a long gap, nor within a frame of one."""
         reliable = np.ones(len(self.time), bool)
         for start, stop in self.gaps:
             reliable[max((start - 2) * FINER + 1, 0) : (stop + 1) * FINER] = False
@@ -83,24 +83,28 @@ class Motion:
 
     @property
     def report(self) -> str:
-        """What was done, a line for each step."""
+        """Processing steps, one line each."""
         return "\n".join(self.notes)
 
     def kymogram(self) -> Kymogram:
-        """Joint angles of the recording's frames, NaN where they are not reliable."""
+        """Return the joint angles at the recording's frames, NaN where they are not reliable."""
         angles = np.where(self.reliable[::FINER, None], self.joint_angle[::FINER], np.nan)
         return Kymogram(angles, self.rate, self.notes)
 
 
 def turned_round(points: Array, measured: Flags) -> tuple[Array, list[tuple[int, int]]]:
-    """Midlines whose head and tail stay where they are from frame to frame, and the stretches (a, b) that did not.
+    """Correct frames in which head and tail have swapped.
 
-    Each midline is compared with the last one before it as it is and the other way round. Which end is the head is what
-    most frames say.
+    Each midline and its reverse are compared with the previous midline. The head is the end that is first in most
+    frames.
 
     Args:
-        points ((N, P, 2) float)
-        measured ((N,) bool): Frames that have a midline.
+        points ((N, P, 2) float): Midlines.
+        measured ((N,) bool): Mask of frames with a midline.
+
+    Returns:
+        points (N, P, 2): Corrected midlines.
+        stretches (list of (int, int)): Start and stop of the corrected intervals of frames.
     """
     frames = np.flatnonzero(measured)
     lines = points[frames]
@@ -118,14 +122,14 @@ def turned_round(points: Array, measured: Flags) -> tuple[Array, list[tuple[int,
 
 
 def polynomials(places: Array, order: int) -> tuple[Array, Array]:
-    """Orthonormal polynomials on ``places`` (P, m + 1), shares of the length, and the same on `ARC` even ones."""
+    """Return orthonormal polynomials (P, m + 1) at ``places`` (shares of the length), and at `ARC` even places."""
     vander = np.polynomial.legendre.legvander
     q, r = np.linalg.qr(vander(2.0 * places - 1.0, order))
     return q, np.linalg.solve(r.T, vander(np.linspace(-1.0, 1.0, ARC), order).T).T
 
 
 def smoothed(points: Array, measured: Flags, rate: float, order: int, n_rods: int) -> Motion:
-    """Motion of midlines (N, P, 2), of which the first and the last are measured; see `smoothed` of `Midlines`."""
+    """Smooth midlines (N, P, 2), whose first and last frames are measured; see `Midlines.smoothed`."""
     from scipy.interpolate import CubicSpline  # slow to import
 
     count, width = points.shape[:2]
@@ -138,7 +142,7 @@ def smoothed(points: Array, measured: Flags, rate: float, order: int, n_rods: in
     both = np.flatnonzero(measured[1:] & measured[:-1])
     power = np.sum(0.5 * (rest[both] ** 2 + rest[both + 1] ** 2))
     persistence = np.clip(np.sum(rest[both] * rest[both + 1]) / max(power, 1e-300), 0.0, MOST_PERSISTENT)
-    # Between few points polynomials swing more than at them.
+    # With few points, polynomials can oscillate between them: check the lengths.
     raw = arc_length(np.einsum("pm,tmx->tpx", basis, shapes[measured]))[:, -1]
     low, median, high = np.quantile(raw, [0.05, 0.5, 0.95])
     if not median > 0.0 or max(high - median, median - low) > VARIATION * median:
@@ -159,7 +163,7 @@ def smoothed(points: Array, measured: Flags, rate: float, order: int, n_rods: in
     centre = 0.5 * (joints[:, 1:] + joints[:, :-1]).mean(1)
     place = np.cumsum(measured) - 1
     ends = np.mean((raw[place[both + 1]] - raw[place[both]]) ** 2) / 2 if len(both) else 0.0
-    # What the noise of the first and the last point makes of it; a sum of two |N(0, 1)| has the deviation 0.853.
+    # Subtract the contribution of the end points' noise. The sum of two |N(0, 1)| has a standard deviation of 0.853.
     ends -= noise**2 * np.sum(basis[[0, -1]] ** 2)
     jitter = np.sqrt(max(ends, 0.0)) / 0.853
     gaps = _long_gaps(measured, np.diff(angle), rate)
@@ -170,14 +174,14 @@ def smoothed(points: Array, measured: Flags, rate: float, order: int, n_rods: in
 
 
 def arc_length(curve: Array) -> Array:
-    """Length (T, A) along curves (T, A, 2) from their first points."""
+    """Return the length (T, A) along curves (T, A, 2) from their first points."""
     steps = np.hypot(*np.moveaxis(np.diff(curve, axis=1), -1, 0))
     return np.pad(np.cumsum(steps, 1), ((0, 0), (1, 0)))
 
 
 def even(curve: Array, along: Array, places: Array) -> Array:
-    """Points (T, K, 2) of curves (T, A, 2) with lengths ``along`` (T, A), at ``places`` (T, K), shares of them."""
-    # All curves in one table: each has an interval of its own.
+    """Interpolate curves (T, A, 2) of lengths ``along`` (T, A) at ``places`` (T, K), given as shares of the length."""
+    # One interpolation for all curves, each in a separate interval.
     offset = 2.0 * np.arange(len(curve))[:, None]
     lengths = (along / along[:, -1:] + offset).ravel()
     positions = (places + offset).ravel()
@@ -185,7 +189,7 @@ def even(curve: Array, along: Array, places: Array) -> Array:
 
 
 def _long_gaps(measured: Flags, joint_angle: Array, rate: float) -> tuple[tuple[int, int], ...]:
-    """Gaps of more frames than can be bridged: `GAP`, or an eighth of the period of the wave."""
+    """Return the gaps longer than `GAP` frames, or than an eighth of the wave's period if that is shorter."""
     missing = np.concatenate([[0], (~measured).astype(int), [0]])
     edges = np.flatnonzero(np.diff(missing)).tolist()
     if not edges:

@@ -1,4 +1,4 @@
-"""The passive body of a worm whose muscles are silent, from the way in which it straightens."""
+"""Passive properties of a worm's body, estimated from a worm that straightens with silent muscles."""
 
 from __future__ import annotations
 
@@ -17,63 +17,69 @@ from .motion import FINER, Motion, polynomials
 Array = NDArray[np.float64]
 
 STEP = 0.02
-"""Difference of the logarithms by which slopes are found."""
+"""Step of the finite differences, in logarithms."""
 
 ITERATIONS, AGAIN = 8, 3
-"""Of Gauss, Newton and Levenberg, for the recording and for each repeat."""
+"""Number of Levenberg-Marquardt iterations for the recording and for each bootstrap repeat."""
 
 MODES = 12
-"""Polynomials along the body by which the first shape may differ from what was measured: noise matters most there."""
+"""Number of polynomials along the body that correct the measured initial shape, which is sensitive to noise."""
 
 MISSED, BARELY = 0.05, 1e-4
-"""Share of the length by which tips are missed at most; and of the squares, by which what hardly shows is held."""
+"""Largest distance by which tips are missed (share of the length), and relative damping of poorly determined values."""
 
 BODY = 3
-"""Unknowns before the modes: logarithms of friction, damping and length."""
+"""Number of unknowns before the modes: logarithms of friction, damping and length."""
 
 SMOOTHED, SHARE, PLAIN = 0.05, 0.25, 1e-2
-"""Deviations of the prior: of each mode from the smoothed first shape (root mean square, rad); of what
-tips are missed by, in what |N(0, jitter)| makes of it (were it even, 30% more, exponential, 25% less); and of the
-logarithm of the length where none are."""
+"""Standard deviations of the prior.
+
+In order: difference of each mode from the smoothed initial shape (root mean square, rad); distance by which tips are
+missed, relative to the mean of |N(0, jitter)| (30% more for a uniform, 25% less for an exponential distribution);
+logarithm of the length if no tips are missed.
+"""
 
 LIKELY = np.array([3.0, 3.0, 0.01, *[0.1] * MODES])
-"""By how much each unknown may move in a step where the recording does not tell."""
+"""Scale of a step of each unknown that the recording does not determine."""
 
 STARTS = (0.0, -1.0, 1.0)
-"""Logarithms by which friction differs from that of the paper's medium of this ratio, where the search begins."""
+"""Initial values of the search: logarithm of friction, relative to the paper's medium with the same ratio."""
 
 FAR = np.array([[-14.0, -3.0, -0.1, *[-0.5] * MODES], [4.0, 3.0, 0.1, *[0.5] * MODES]])
-"""Least and greatest logarithms by which friction and damping may leave the paper's on agar (water is at -10), and
-length what midlines have; and rad of each mode."""
+"""Bounds of the unknowns.
+
+Logarithms of friction and damping relative to the paper's values on agar (water is at -10), logarithm of the length
+relative to the midlines, and modes (rad).
+"""
 
 UNKNOWN = 0.5
-"""Standard error of a logarithm from which on a bound is told."""
+"""Standard error of the logarithm above which only a bound is reported."""
 
 VISIBLE = 10.0
-"""Variances of the noise by which a body without friction must fit worse, in squares, for a number to be told."""
+"""Increase of the squares without friction, in variances of the noise, that is required to report a value."""
 
 CAUTION = 2.0
-"""Standard errors at which a bound is told: of 40 records of 2 s in water it holds in each."""
+"""Distance of a bound from the best fit, in standard errors; it holds in all of 40 recordings of 2 s in water."""
 
 INNER = slice(2, -2)
-"""Joints that count: the others' angles are known half as well."""
+"""Joints used for residuals; the other angles have twice the error."""
 
 LEAST_SECONDS, LEAST_ANGLE = 1.0, 0.05
-"""Time of a relaxation, and root mean square of the joint angles (rad) with which it begins."""
+"""Smallest duration of a relaxation (s), and smallest root mean square of the initial joint angles (rad)."""
 
 
 @dataclass(frozen=True)
 class RelaxationFit:
-    """The passive body of a worm, as far as it shows without a force that is known.
+    """Passive properties of a worm's body that can be determined without a known force.
 
     Args:
-        friction_over_stiffness (s/m^2): b_perp / kappa; NaN where only a bound is known.
-        friction_interval (tuple of 2 float): Of 95%; from 0 to a bound of `CAUTION` standard errors
-            where no more is known.
+        friction_over_stiffness (s/m^2): b_perp / kappa; NaN if only an upper bound is known.
+        friction_interval (tuple of 2 float): 95% interval; if only a bound is known, from 0 to the bound at `CAUTION`
+            standard errors.
         lag (s): c / kappa.
-        lag_interval (tuple of 2 float): Of 95%.
-        ratio: b_perp / b_par that was assumed or found.
-        residual (rad): Root mean square of what is left of the joint angles.
+        lag_interval (tuple of 2 float): 95% interval.
+        ratio: Assumed or estimated b_perp / b_par.
+        residual (rad): Root mean square of the residuals of the joint angles.
     """
 
     friction_over_stiffness: float
@@ -85,10 +91,10 @@ class RelaxationFit:
 
     @property
     def report(self) -> str:
-        """Results, a line each."""
+        """Results, one line each."""
         low, high = self.friction_interval
         if np.isnan(self.friction_over_stiffness):
-            medium = f"b_perp / kappa is at most {high:.3g} s/m^2: what damps is the body, not the medium"
+            medium = f"b_perp / kappa is at most {high:.3g} s/m^2: the damping is mainly that of the body"
         else:
             medium = f"b_perp / kappa = {self.friction_over_stiffness:.3g} s/m^2 (95% from {low:.3g} to {high:.3g})"
         least, most = self.lag_interval
@@ -96,14 +102,14 @@ class RelaxationFit:
 
 
 class _Relaxing:
-    """Shapes of a motion from a time on, and of worms that straighten from the first."""
+    """Shapes of a motion from frame ``first`` on, and simulations of worms that straighten from there."""
 
     def __init__(self, motion: Motion, ratio: float, first: int) -> None:
         from scipy.interpolate import CubicSpline  # slow to import
 
-        # The tips are missed by |N(0, jitter)| each.
+        # Each tip is missed by |N(0, jitter)|.
         missed = 2.0 * np.sqrt(2.0 / np.pi) * motion.jitter
-        # The curve through the joints is longer than the rods, where it is bent.
+        # A bent curve through the joints is longer than the rods.
         bent = float(np.median(np.mean(motion.joint_angle[motion.reliable] ** 2, 1)))
         self.length = (motion.length + missed) * (1.0 - bent / 24.0)
         off = np.array([np.inf, np.inf, np.hypot(SHARE * missed / self.length, PLAIN), *[SMOOTHED] * MODES])
@@ -115,12 +121,12 @@ class _Relaxing:
         self._modes = np.sqrt(joints) * polynomials(np.linspace(0.0, 1.0, joints), MODES - 1)[0].T
         measured = motion.measured & motion.reliable[::FINER]
         self._valid, self._smooth = measured[first:], motion.joint_angle[first * FINER :: FINER, INNER]
-        # Each frame alone: what smooths in time blunts the release, by which damping shows.
+        # Use unsmoothed frames: smoothing in time would blunt the release, which determines the damping.
         self._measured = motion.shapes[first:][self._valid]
         basis, _ = polynomials(motion.places, motion.order)
         spline = CubicSpline(np.linspace(0.0, 1.0, joints + 2), np.eye(joints + 2))
         self._seen = spline(motion.places)
-        # Missed tips move points along the body, by so much that its curvature counts, too.
+        # Missed tips shift points along the body so far that its curvature matters.
         from_head, from_tail = motion.places[:, None], 1.0 - motion.places[:, None]
         self._slope, bend = spline(motion.places, 1), spline(motion.places, 2)
         self._moved = [basis.T * each.T for each in (from_tail, from_head)]
@@ -131,7 +137,7 @@ class _Relaxing:
         self._worm = Worm(self._usual, dt=self._every / np.ceil(self._every / 5e-3))
 
     def run(self, unknown: Array) -> list[tuple[Array, Array]]:
-        """Rod angles (N, n) and centres (N, 2) of worms with ``unknown`` (K, BODY + MODES), of which `FAR` tells."""
+        """Simulate worms with ``unknown`` (K, BODY + MODES), see `FAR`; return rod angles (N, n) and centres (N, 2)."""
         p, count = self._usual, len(unknown)
         across = p.friction_perpendicular * np.exp(unknown[:, 0])
         damping = np.outer(np.asarray(p.damping) * np.exp(unknown[:, 1]), np.ones(p.n_rods - 1))
@@ -148,14 +154,14 @@ class _Relaxing:
         return [(self._whole(run["rod_angle"]), self._whole(run["centre"])) for run in runs]
 
     def _whole(self, values: Array) -> Array:
-        """Values of all frames, NaN from where a worm breaks down."""
+        """Pad values to all frames with NaN after a simulation has failed."""
         missing = self._frames + 1 - len(values)
         return np.pad(values, ((0, missing), (0, 0)), constant_values=np.nan)
 
     def misfit(self, unknown: Array) -> Array:
-        """Polynomials of worms less those measured (K, M), m, without what place, heading or missed tips explain.
+        """Return the residuals (K, M) of simulated and measured polynomials, m, independent of position and heading.
 
-        The last are the unknowns in deviations of their prior, in units of the noise.
+        Missed tips are fitted, too. The last residuals are those of the prior, in units of the noise.
         """
         rest = []
         for (angle, centre), own in zip(self.run(unknown), unknown, strict=True):
@@ -163,41 +169,44 @@ class _Relaxing:
             rods = self._usual.length * np.exp(own[2]) / angle.shape[1] * np.stack([np.cos(angle), np.sin(angle)], -1)
             ends = np.pad(np.cumsum(rods, 1), ((0, 0), (1, 0), (0, 0)))
             ends += (centre - 0.5 * (ends[:, 1:] + ends[:, :-1]).mean(1))[:, None]
-            # Points lie evenly along the curve through the joints, which is longer where it is bent.
+            # Points are evenly spaced along the curve through the joints, which is longer where it is bent.
             tangent = self._slope @ ends
             speed = np.hypot(tangent[..., 0], tangent[..., 1])
             along = arc_length_of(speed, self._places)
             tangent *= (along[:, -1:] / speed)[..., None]
             shape = self._basis.T @ (self._seen @ ends + (self._places - along / along[:, -1:])[..., None] * tangent)
             tips = [each @ tangent for each in self._moved] + [each @ ends for each in self._curved]
-            # Where a body lies is no matter: the first polynomial is left out.
+            # Omit the first polynomial, the position of the body.
             data = _unexplained(shape[:, 1:], self._measured[:, 1:], [tip[:, 1:] for tip in tips])
             rest.append(np.concatenate([data, self._prior * own]))
         return np.array(rest)
 
     def residual(self, unknown: Array) -> float:
-        """Root mean square of what a worm leaves of the smoothed joint angles, rad."""
+        """Return the root mean square difference between simulated and smoothed joint angles, rad."""
         ((angle, _),) = self.run(unknown[None])
         return float(np.sqrt(np.mean((np.diff(angle)[:, INNER] - self._smooth)[self._valid] ** 2)))
 
     def fit(self, unknown: Array, iterations: int, constant: int = -1) -> tuple[Array, float, Array]:
-        """Unknowns (BODY + MODES,) of least squares, sum of squares, and slopes (M, BODY + MODES).
+        """Fit the unknowns by least squares, except the one with index ``constant`` if that is not negative.
 
-        The ``constant`` one stays; its slopes are 0.
+        Returns:
+            unknown (BODY + MODES,): Best values.
+            squares: Sum of squares.
+            slopes (M, BODY + MODES): Jacobian; 0 for the constant unknown.
         """
         best, least, slopes = unknown, np.inf, np.zeros((1, len(unknown)))
         moves = np.concatenate([np.zeros((1, len(unknown))), STEP * np.eye(len(unknown))])
         for _ in range(iterations + 1):
             rest = self.misfit(unknown + moves)
             cost = float(np.sum(rest[0] ** 2))
-            if not (np.isfinite(rest).all() and cost < least):  # too far, or where a worm breaks down
+            if not (np.isfinite(rest).all() and cost < least):  # the step was too long, or a simulation failed
                 unknown = 0.5 * (unknown + best)
                 continue
             slope = (rest[1:] - rest[0]).T / STEP
             if constant >= 0:
                 slope[:, constant] = 0.0
             best, least, slopes = unknown, cost, slope
-            # What the noise hides is not moved: Levenberg's damping.
+            # Levenberg's damping limits steps of poorly determined unknowns.
             damped = slope.T @ slope + np.diag(cost / len(slope) / LIKELY**2)
             move = np.linalg.solve(damped, -slope.T @ rest[0])
             unknown = np.clip(unknown + np.clip(move, -1.0, 1.0), *FAR)
@@ -205,9 +214,9 @@ class _Relaxing:
 
 
 def _unexplained(shape: Array, measured: Array, tips: list[Array]) -> Array:
-    """Residuals (M,) of shapes less those measured (T, m, 2), after the best headings and missed tips.
+    """Return residuals (M,) of shapes and measured shapes (T, m, 2), after fitting headings and missed tips.
 
-    ``tips`` (5 of (T, m, 2)): First and second derivatives by the shares missed at head and tail.
+    ``tips`` are five arrays (T, m, 2): first and second derivatives by the missed shares at head and tail.
     """
     aside, count = np.array([[0.0, 1.0], [-1.0, 0.0]]), len(shape)
     best = np.zeros((count, 3))
@@ -221,7 +230,7 @@ def _unexplained(shape: Array, measured: Array, tips: list[Array]) -> Array:
         if remaining:
             across = np.swapaxes(moves, 1, 2)
             square = np.nan_to_num(across @ moves)
-            # A straight body does not show by how much both tips are missed.
+            # In a straight body, the missed lengths of the tips are not determined.
             damping = BARELY * np.maximum(np.trace(square, axis1=1, axis2=2), 1e-30)
             square += damping[:, None, None] * np.eye(3)
             best = best - np.linalg.solve(square, across @ rest)[..., 0]
@@ -231,7 +240,7 @@ def _unexplained(shape: Array, measured: Array, tips: list[Array]) -> Array:
 
 
 def arc_length_of(speed: Array, places: Array) -> Array:
-    """Length (T, P) before each of the places (P,), of curves with ``speed`` (T, P) there."""
+    """Return the length (T, P) up to each of ``places`` (P,) along curves with ``speed`` (T, P) there."""
     steps = 0.5 * (speed[:, 1:] + speed[:, :-1]) * np.diff(places)
     return np.pad(np.cumsum(steps, 1), ((0, 0), (1, 0)))
 
@@ -239,24 +248,26 @@ def arc_length_of(speed: Array, places: Array) -> Array:
 def fit_relaxation(
     motion: Motion, ratio: float | None = None, start: float = 0.0, repeats: int = 20, seed: int = 0
 ) -> RelaxationFit:
-    """Find b_perp / kappa and c / kappa of a worm whose muscles are silent, such as an anaesthetised one let go bent.
+    """Estimate b_perp / kappa and c / kappa of a worm with silent muscles, such as an anaesthetised worm released bent.
 
-    Without a drive the joints straighten as the medium and the body's damping let them. In media like water the medium
-    hardly matters, so that b_perp / kappa has a bound only. Nothing tells kappa itself, in N m, but a force.
-    Frames are compared as they are, not smoothed in time, which would blunt the release. By how much tips are missed in
-    each frame is found with them, and the length of the body, on which c / kappa depends most; at sigma 1 this leaves
-    c / kappa of 5 s uncertain by some 5%, and by more if tips are missed by the same in every frame.
+    Without a drive, friction and the body's damping determine how the joints straighten. In media like water, friction
+    is negligible, so there is only an upper bound of b_perp / kappa. The stiffness kappa (N m) itself requires a known
+    force.
+
+    Frames are not smoothed in time, because this would blunt the release. The fit includes the distances by which the
+    tracker misses the tips, and the length of the body, which has the largest effect on c / kappa. At sigma 1, the
+    uncertainty of c / kappa from 5 s is about 5%, and larger if the tips are missed by the same distance in all frames.
 
     Args:
-        motion: From `Midlines.smoothed`.
-        ratio: b_perp / b_par; by default what `fit_medium` finds of the motion.
-        start (s): From when on the muscles are silent, in the recording's time.
-        repeats (5 to 1000): Of the parametric bootstrap, from which intervals are.
-        seed: Of the bootstrap.
+        motion: Motion from `Midlines.smoothed`.
+        ratio: b_perp / b_par; by default the result of `fit_medium` for this motion.
+        start (s): Time of the recording from which on the muscles are silent.
+        repeats (5 to 1000): Number of repeats of the parametric bootstrap for the intervals.
+        seed: Random seed of the bootstrap.
 
     Raises:
-        ValueError: For a worm that is not bent, or lasts less than a second; if the ratio is neither given nor told by
-            the motion.
+        ValueError: If the worm is not bent, if there is less than a second after ``start``, or if the ratio is required
+            but cannot be determined from the motion.
     """
     from scipy.stats import t as student  # slow to import
 
@@ -268,10 +279,10 @@ def fit_relaxation(
     usual = WormParams.in_medium(1.0)
     across = medium(sigma_of(ratio))["friction_perpendicular"]
     begin = float(np.log(across / usual.friction_perpendicular))
-    tried = [worm.fit(np.array([begin + each, *[0.0] * (BODY + MODES - 1)]), ITERATIONS) for each in STARTS]
-    best, squares, slopes = min(tried, key=lambda each: each[1])
+    fits = [worm.fit(np.array([begin + each, *[0.0] * (BODY + MODES - 1)]), ITERATIONS) for each in STARTS]
+    best, squares, slopes = min(fits, key=lambda each: each[1])
     if not np.isfinite(squares):
-        raise ValueError("motion must be one that a worm can make as it straightens; every simulation broke down")
+        raise ValueError("motion must be that of a worm that straightens; all simulations failed")
     ((angle, centre),) = worm.run(best[None])
     rng = np.random.default_rng(seed)
     before = motion.rod_angle[: first * FINER : FINER], motion.centre[: first * FINER : FINER]
@@ -283,13 +294,13 @@ def fit_relaxation(
             for _ in range(repeats)
         ]
     )
-    # What repeats tell of the spread and of the bias is uncertain, too, the more the fewer they are.
+    # Widen the intervals for the uncertainty of spread and bias with few repeats.
     few = float(student.ppf(0.975, repeats - 1)) * np.sqrt(1.0 + 1.0 / repeats) / 1.96
     spread = draws.std(0, ddof=1)
     corrected = np.exp(2.0 * best[:2] - draws.mean(0))
     noise = squares / len(slopes)
     own = noise * np.diag(np.linalg.pinv(slopes.T @ slopes, rcond=1e-12))
-    # Where the noise is more than the model takes it for.
+    # The bootstrap shows whether the noise is larger than the model assumes.
     more = max(1.0, float(spread[1] ** 2 / own[1]))
     spread = np.maximum(few * spread, np.sqrt(own[:2]))
     kappa = float(np.max(usual.stiffness))
@@ -305,11 +316,11 @@ def fit_relaxation(
 
 
 def _first(motion: Motion, start: float) -> int:
-    """Frame from which on the muscles are silent."""
+    """Return the first frame with silent muscles."""
     end = float(motion.time[-1])
     first = round((number("start", start, minimum=0.0, maximum=end) - motion.time[0]) * motion.rate)
     if first < 0 or end - start < LEAST_SECONDS:
-        raise ValueError(f"start must leave {LEAST_SECONDS:g} s of {motion.time[0]:g} to {end:g} s, got {start!r}")
+        raise ValueError(f"start must be in [{motion.time[0]:g}, {end - LEAST_SECONDS:g}] s, got {start!r}")
     bend = float(np.sqrt(np.mean(motion.joint_angle[first * FINER] ** 2)))
     if bend < LEAST_ANGLE or not motion.reliable[first * FINER]:
         least = f"{LEAST_ANGLE:g} rad (root mean square)"
@@ -318,17 +329,17 @@ def _first(motion: Motion, start: float) -> int:
 
 
 def _ratio(motion: Motion, ratio: float | None) -> float:
-    """Ratio of the friction coefficients, by default that of the motion."""
+    """Return the ratio of the friction coefficients, by default estimated from the motion."""
     if ratio is None:
         try:
             return fit_medium(motion).ratio
         except ValueError as error:
-            raise ValueError(f"ratio must be given, the motion does not tell it: {error}") from None
+            raise ValueError(f"ratio must be given, because the motion does not determine it: {error}") from None
     return number("ratio", ratio, minimum=1.0 / LARGEST_RATIO, maximum=LARGEST_RATIO)
 
 
 def _bound(worm: _Relaxing, best: Array, squares: float, noise: float) -> float:
-    """Logarithm of friction over stiffness at which the sum of squares is too large by chance."""
+    """Return the logarithm of friction at which the sum of squares exceeds the limit of `CAUTION` standard errors."""
     limit = squares + CAUTION**2 * noise
     low, high = float(best[0]), float(FAR[1, 0])
     while high - low > 0.05:

@@ -1,4 +1,4 @@
-"""Noise taken out of recorded series by penalised differences, with a weight found from the series."""
+"""Smoothing of recorded series by penalised differences, with a weight determined from the data."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Array = NDArray[np.float64]
 
 
 class Smoothed(NamedTuple):
-    """Series (T, S) without their noise, the weight (S,) of each one's penalty, and its degrees of freedom (S,)."""
+    """Smoothed series (T, S), and the penalty weight (S,) and degrees of freedom (S,) of each."""
 
     values: Array
     weight: Array
@@ -22,22 +22,25 @@ class Smoothed(NamedTuple):
 def smooth(
     values: Array, order: int, criterion: str, measured: NDArray[np.bool_] | None = None, largest: float = 10**6.5
 ) -> Smoothed:
-    """Smooth series in time: minimise sum (y - z)^2 + lam sum (D^d z)^2, with D^d the d-th difference, each alone.
+    """Smooth each series by minimising sum (y - z)^2 + lam sum (D^d z)^2, with D^d the d-th difference.
 
-    Whittaker, "On a new method of graduation", Proc. Edinburgh Math. Soc. 41 (1923), 63-75. The weight lam, of a grid
-    in steps of sqrt 10 from 0.01 on, is where generalised cross-validation is least (Craven & Wahba, Numer. Math. 31
-    (1979), 377-403), RSS / (1 - edf/m)^2; or where the restricted likelihood of the d-fold integrated random walk with
-    white noise, of which z is the expectation, is greatest (Wahba, Ann. Stat. 13 (1985), 1378-1402).
+    Source: Whittaker, "On a new method of graduation", Proc. Edinburgh Math. Soc. 41 (1923), 63-75. The weight lam is
+    chosen from a grid from 0.01 in factors of sqrt 10:
+
+    - "gcv" minimises generalised cross-validation, RSS / (1 - edf/m)^2 (Craven & Wahba, Numer. Math. 31 (1979),
+      377-403).
+    - "reml" maximises the restricted likelihood of a d-fold integrated random walk with white noise, whose expectation
+      is z (Wahba, Ann. Stat. 13 (1985), 1378-1402).
 
     Args:
-        values ((T, S) float): At equal intervals, more than 2 ``order`` of them measured.
-        order (1 to 6): Of the differences, d.
-        criterion ({"gcv", "reml"})
-        measured ((T,) bool): Where they were; the rest counts for nothing, and is filled. All by default.
-        largest: Greatest weight that is tried.
+        values ((T, S) float): Series at equal intervals, with more than 2 ``order`` measured times.
+        order (1 to 6): Order d of the differences.
+        criterion ({"gcv", "reml"}): Criterion for the weight.
+        measured ((T,) bool): Mask of measured times; all by default. The other values are ignored and filled.
+        largest: Largest weight of the grid.
 
     Raises:
-        ValueError: For too few times.
+        ValueError: If there are too few measured times.
     """
     from scipy.linalg import cho_solve_banded, cholesky_banded  # slow to import
 
@@ -57,7 +60,7 @@ def smooth(
         matrix[-1] += mask
         factor = cholesky_banded(matrix)
         z = cho_solve_banded((factor, False), y)
-        # One step of refinement: large weights leave few digits to what varies slowly.
+        # One step of iterative refinement, because large weights make the system ill-conditioned.
         rest = np.where(mask[:, None], y - z, 0.0)
         z += cho_solve_banded((factor, False), rest - weight * _penalised(z, kernel))
         rest = np.where(mask[:, None], values - z, 0.0)
@@ -74,7 +77,7 @@ def smooth(
 
 
 def _band(kernel: Array, count: int) -> Array:
-    """Upper band of D'D (d + 1, T), as LAPACK has it."""
+    """Return the upper band of D'D, (d + 1, T), in LAPACK's layout."""
     d = len(kernel) - 1
     band = np.zeros((d + 1, count))
     for offset in range(d + 1):
@@ -84,7 +87,7 @@ def _band(kernel: Array, count: int) -> Array:
 
 
 def _penalised(z: Array, kernel: Array) -> Array:
-    """D'D z by differences, whose sums cancel less than those of the band."""
+    """Compute D'D z by differences, which has less cancellation than the band matrix."""
     d = len(kernel) - 1
     bend = np.diff(z, d, axis=0)
     out = np.zeros_like(z)
@@ -94,7 +97,7 @@ def _penalised(z: Array, kernel: Array) -> Array:
 
 
 def _slope(penalty: Array, mask: NDArray[np.bool_], weight: float) -> float:
-    """Slope of ln det (W + lam D'D) by ln lam: T less the degrees of freedom of the fit."""
+    """Return the derivative of ln det (W + lam D'D) by ln lam, which is T minus the degrees of freedom of the fit."""
     from scipy.linalg import cholesky_banded
 
     step, value = 0.01, []

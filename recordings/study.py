@@ -1,4 +1,4 @@
-"""Studies of recordings in one call each: a report to print, a summary to save, and the forces on one animal."""
+"""Complete analyses of recordings: a report to print, a summary to save, and the forces on one animal."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class Study(NamedTuple):
     """Results of a study.
 
     Args:
-        report: Lines to print.
-        summary: Results and assumptions, for JSON.
+        report: Text to print.
+        summary: Results and assumptions, serialisable as JSON.
         run (Trajectory): Forces over time; None for several recordings and for relaxations.
-        signals: Names of the signals of ``run`` that belong into a table.
+        signals: Names of the signals of ``run`` to save in a table.
     """
 
     report: str
@@ -44,28 +44,28 @@ def study_worms(
     repeats: int | None = None,
     seed: int = 0,
 ) -> Study:
-    """Find the medium of worms and, of a single one, the forces and as far as possible the drive.
+    """Estimate the medium of worms and, for a single worm, the forces and, if possible, the drive.
 
     Args:
-        midlines: Of worms in the same medium.
-        sigma: Whether the medium lies on the paper's line from water to agar, so that b_perp follows from the ratio.
-        friction (kg/s): Coefficients across and along, instead of ``sigma``.
-        stiffness, damping (N m, N m s): Of the joints, both or none.
-        window, repeats, seed: As of `fit_medium`.
+        midlines: Midlines of worms in the same medium.
+        sigma: Assume that the medium is on the paper's line from water to agar, so that b_perp follows from the ratio.
+        friction (kg/s): Friction coefficients across and along the body, instead of ``sigma``.
+        stiffness, damping (N m, N m s): Stiffness and damping of the joints, both or neither.
+        window, repeats, seed: As in `fit_medium`.
 
     Raises:
-        ValueError: For values that do not go together, or what `Midlines.smoothed`, `fit_medium` and `forces` refuse.
+        ValueError: If the arguments are inconsistent, or if `Midlines.smoothed`, `fit_medium` or `forces` raise it.
     """
     if (stiffness is None) != (damping is None):
-        raise ValueError("stiffness and damping must be given together: midlines alone tell neither")
+        raise ValueError("stiffness and damping must be given together: midlines alone determine neither")
     if sigma and friction is not None:
-        raise ValueError("friction must be left out where sigma says what it is, got both")
+        raise ValueError("friction must not be given with sigma, which determines it")
     if stiffness is not None and friction is None and not sigma:
-        raise ValueError("friction or sigma must be given with stiffness: midlines alone tell no scale of force")
+        raise ValueError("friction or sigma must be given with stiffness: midlines alone do not determine forces")
     motions = [each.smoothed() for each in midlines]
     fit = fit_medium(motions, repeats, seed, window)
     if sigma and np.isnan(fit.sigma):
-        raise ValueError("sigma must not be assumed where only a bound of the ratio is known: give friction")
+        raise ValueError("sigma must not be used if only a bound of the ratio is known: give friction")
     reports = [*(motion.report for motion in motions), fit.report]
     assumed = {"sigma": sigma or None, "friction": friction, "stiffness": stiffness, "damping": damping}
     summary = _plain(asdict(fit) | {"ratio": fit.ratio, "ratio_interval": fit.ratio_interval})
@@ -91,7 +91,7 @@ def study_worms(
 
 
 def study_relaxation(midlines: Midlines, friction: tuple[float, float] | None = None) -> Study:
-    """Find the passive body of a worm that straightens; ``friction`` (kg/s) as of `study_worms`."""
+    """Estimate the passive properties of a worm that straightens; ``friction`` (kg/s) as in `study_worms`."""
     motion = midlines.smoothed()
     fit = fit_relaxation(motion, None if friction is None else friction[0] / friction[1])
     assumed = {"muscles": "silent"} | ({} if friction is None else {"friction": friction})
@@ -99,18 +99,18 @@ def study_relaxation(midlines: Midlines, friction: tuple[float, float] | None = 
 
 
 def study_vibrissa(base: RecordedBase, params: WhiskerParams | None = None) -> Study:
-    """Find the forces at the base of a vibrissa in free air; arguments as of `free_forces`."""
+    """Compute the forces at the base of a whisker in free air; arguments as in `free_forces`."""
     run = free_forces(base, params)
     most = dict(zip(("M", "Fx", "Fy"), np.abs(run["base_wrench"]).max(0).tolist(), strict=True))
     noise = ", ".join(f"{name} {value:.2g}" for name, value in base.noise.items())
-    report = f"{base.duration:g} s at {base.rate:g} Hz; noise: {noise} (rad, m)\nin free air, at most: "
+    report = f"{base.duration:g} s at {base.rate:g} Hz; noise: {noise} (rad, m)\nlargest values in free air: "
     report += "M {M:.3g} N m, Fx {Fx:.3g} N, Fy {Fy:.3g} N".format(**most)
     summary = {"noise": base.noise, "largest": most, "assumed": {"contact": "none"}}
     return Study(report, summary, run, ("base_angle", "base", "base_wrench"))
 
 
 def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Values for JSON, which has no infinity and no NaN: null instead."""
+    """Replace infinity and NaN, which JSON does not support, by None."""
 
     def plain(value: Any) -> Any:
         if isinstance(value, list | tuple):

@@ -1,9 +1,11 @@
-"""Midlines as trackers write them.
+"""Readers of midlines in files of trackers.
 
-``.npy``: (N, P, 2), in m, or in pixels if ``microns_per_pixel`` is given. ``.csv``: columns ``frame, point, x, y``, in
-the same units, or DeepLabCut's. ``.wcon`` and ``.json`` (also zipped): Worm tracker Commons Object Notation. ``.hdf5``
-and ``.h5``: Tierpsy's ``featuresN``, ``features`` and ``skeletons``. Unknown entries are passed over, and frames
-without a whole midline are gaps.
+- ``.npy``: array (N, P, 2) in m, or in pixels if ``microns_per_pixel`` is given.
+- ``.csv``: columns ``frame, point, x, y`` in the same units, or DeepLabCut's columns.
+- ``.wcon`` and ``.json`` (also zipped): Worm tracker Commons Object Notation.
+- ``.hdf5`` and ``.h5``: Tierpsy's ``featuresN``, ``features`` and ``skeletons``.
+
+Unknown entries are ignored. Frames without a complete midline are gaps.
 """
 
 from __future__ import annotations
@@ -26,22 +28,22 @@ from gymnosoma.envs.core.files import check_file
 Array = NDArray[np.float64]
 
 HEADS = ("first", "last")
-"""Where a file has the head."""
+"""Ends of a midline at which a file has the head."""
 
 HIGHEST_RATE = 1e6
-"""Frames a second of a recording at most."""
+"""Largest frame rate of a recording, Hz."""
 
 LARGEST = 2 << 30
-"""Bytes that a recording may have."""
+"""Largest size of a file, bytes."""
 
 MOST_NUMBERS = 1 << 28
-"""Numbers of a recording, once read."""
+"""Largest number of values in a recording."""
 
 UNEVEN = 0.02
-"""Share of the interval between frames by which times may differ from even ones."""
+"""Largest deviation of times from even ones, as a share of the interval between frames."""
 
 LIKELY = 0.6
-"""Likelihood of a keypoint below which it was not found."""
+"""Smallest likelihood of a keypoint that is used."""
 
 PREFIXES = {"": 1.0, "c": 1e-2, "m": 1e-3, "u": 1e-6, "µ": 1e-6, "μ": 1e-6, "n": 1e-9, "k": 1e3}
 LONG = {"": 1.0, "centi": 1e-2, "milli": 1e-3, "micro": 1e-6, "nano": 1e-9}
@@ -54,11 +56,11 @@ UNITS = {
     | {long + "second": factor for long, factor in LONG.items()}
     | {"sec": 1.0, "min": 60.0, "minute": 60.0, "h": 3600.0, "hour": 3600.0, "d": 86400.0, "day": 86400.0},
 }
-"""Units of length and of time, in SI; words may have an s."""
+"""Units of length and time in SI; words may have a plural s."""
 
 
 class Recording(NamedTuple):
-    """Midlines (N, P, 2) m, y upwards, head first, NaN in gaps; frames a second; and notes on them."""
+    """Midlines (N, P, 2) in m (y upwards, head first, NaN in gaps), frame rate in Hz, and notes."""
 
     points: Array
     rate: float
@@ -66,7 +68,7 @@ class Recording(NamedTuple):
 
 
 class Hints(NamedTuple):
-    """Facts that a file may lack; see `Midlines.read`."""
+    """Arguments of `Midlines.read` for information that a file may lack."""
 
     worm: str | int | None
     rate: float | None
@@ -76,27 +78,27 @@ class Hints(NamedTuple):
     keypoints: tuple[str, ...]
 
     def need_rate(self, value: float | None = None) -> float:
-        """Frames a second: the hint, or else the file's."""
+        """Return the frame rate (Hz) of the hints or, without one, that of the file."""
         rate = value if self.rate is None else self.rate
         if rate is None:
-            raise ValueError("rate must be given, frames a second: the file does not say it")
+            raise ValueError("rate (frames per second) must be given, because the file does not contain it")
         return number("rate", rate, above=0, maximum=HIGHEST_RATE)
 
     def need_scale(self, value: float | None = None) -> float:
-        """Size of a pixel in m: the hint, or else the file's."""
+        """Return the size of a pixel (m) of the hints or, without one, that of the file."""
         microns = value if self.microns_per_pixel is None else self.microns_per_pixel
         if microns is None:
-            raise ValueError("microns_per_pixel must be given: the file holds pixels, and does not say their size")
+            raise ValueError("microns_per_pixel must be given, because the file has pixels of unknown size")
         return 1e-6 * number("microns_per_pixel", microns, above=0)
 
     def need_y_down(self) -> bool:
-        """Whether y grows downwards."""
+        """Return whether y points downwards."""
         if self.y_down is None:
-            raise ValueError("y_down must be given, True or False: pixels count from the top in most files, not in all")
+            raise ValueError("y_down must be given for pixels: True if y points downwards, as in most files")
         return self.y_down
 
     def pick(self, names: Iterable[Any]) -> Any:
-        """The worm that was asked for, or the only one."""
+        """Return the name of the requested worm, or of the only one."""
         worms = list(dict.fromkeys(names))
         if len(worms) == 1 and self.worm is None:
             return worms[0]
@@ -107,7 +109,7 @@ class Hints(NamedTuple):
 
 
 def upright(points: Array, y_down: bool, head: str, scale: float) -> Array:
-    """Midlines (N, P, 2) in m, y upwards, head first; arguments as of `Midlines.from_array`."""
+    """Return midlines (N, P, 2) in m, with y upwards and the head first; arguments as in `Midlines.from_array`."""
     lines = points * scale
     if y_down:
         lines[..., 1] *= -1.0
@@ -115,10 +117,10 @@ def upright(points: Array, y_down: bool, head: str, scale: float) -> Array:
 
 
 def read_midlines(path: Path, hints: Hints) -> Recording:
-    """Read a file. A damaged one raises any error."""
+    """Read a file; a damaged file can raise any error."""
     readers = {".npy": _npy, ".csv": _csv, ".wcon": _wcon, ".json": _wcon, ".zip": _wcon, ".hdf5": _hdf5, ".h5": _hdf5}
     if path.suffix.lower() not in readers:
-        raise ValueError(f"it must end in one of {', '.join(readers)}")
+        raise ValueError(f"file name must end in one of {', '.join(readers)}, got {path.suffix!r}")
     check_file(path, LARGEST)
     return readers[path.suffix.lower()](path, hints)
 
@@ -126,12 +128,12 @@ def read_midlines(path: Path, hints: Hints) -> Recording:
 def _npy(path: Path, hints: Hints) -> Recording:
     points = np.load(path, mmap_mode="r", allow_pickle=False)
     if not isinstance(points, np.ndarray) or points.ndim != 3:
-        raise ValueError("it must hold an array of shape (frames, points, 2)")
+        raise ValueError("file must contain an array of shape (frames, points, 2)")
     return _in_plain_units(points, hints)
 
 
 def _in_plain_units(points: Array, hints: Hints) -> Recording:
-    """Midlines in m, head first and y up by default; in pixels the direction of y must be given."""
+    """Convert midlines in m or pixels; the head is first and y points upwards by default, but pixels require y_down."""
     pixels = hints.microns_per_pixel is not None
     y_down = hints.need_y_down() if pixels else bool(hints.y_down)
     scale = hints.need_scale() if pixels else 1.0
@@ -145,8 +147,8 @@ def _csv(path: Path, hints: Hints) -> Recording:
             return _deeplabcut(file, hints)
         columns = ("frame", "point", "x", "y")
         if not set(columns) <= set(names):
-            raise ValueError(f"its first line must name the columns frame, point, x, y, got {shown(', '.join(names))}")
-        with warnings.catch_warnings(action="ignore", category=UserWarning):  # of a file without frames
+            raise ValueError(f"first line must name the columns frame, point, x, y, got {shown(', '.join(names))}")
+        with warnings.catch_warnings(action="ignore", category=UserWarning):  # for a file without frames
             table = np.genfromtxt(file, delimiter=",", usecols=[names.index(name) for name in columns], ndmin=2)
     index = _whole_numbers("frame and point", table[:, :2])
     index -= index.min(0)
@@ -154,7 +156,7 @@ def _csv(path: Path, hints: Hints) -> Recording:
     _check_size(frames, width)
     points = np.full((frames, width, 2), np.nan)
     if len(np.unique(index, axis=0)) < len(index):
-        raise ValueError("a point of a frame must be there once, got one twice")
+        raise ValueError("frame and point must be unique, got a duplicate")
     points[index[:, 0], index[:, 1]] = table[:, 2:]
     return _in_plain_units(points, hints)
 
@@ -168,13 +170,13 @@ def _whole_numbers(name: str, values: Any) -> NDArray[np.int64]:
 
 def _check_size(frames: int, width: int) -> None:
     if 2 * frames * width > MOST_NUMBERS:
-        raise ValueError(f"it would take {frames} frames of {width} points: frames or points are misnumbered")
+        raise ValueError(f"frames and points must be numbered consecutively, got {frames} frames of {width} points")
 
 
 def _by_frame(points: Array, frames: NDArray[np.int64]) -> Array:
-    """Midlines (N, P, 2) by the numbers of their frames; missing ones are gaps."""
+    """Return midlines (N, P, 2) in the order of their frame numbers, with gaps for missing frames."""
     if len(np.unique(frames)) < len(frames):
-        raise ValueError("a frame must be there once, got one twice")
+        raise ValueError("frame numbers must be unique, got a duplicate")
     count = int(np.ptp(frames)) + 1
     _check_size(count, points.shape[1])
     lines = np.full((count, *points.shape[1:]), np.nan)
@@ -183,7 +185,7 @@ def _by_frame(points: Array, frames: NDArray[np.int64]) -> Array:
 
 
 def _deeplabcut(file: Any, hints: Hints) -> Recording:
-    """Read keypoints: the lines ``individuals`` (in some), ``bodyparts`` and ``coords``, then frames."""
+    """Read keypoints, which follow the lines ``individuals`` (optional), ``bodyparts`` and ``coords``."""
     lines = csv.reader(file)
     head: dict[str, list[str]] = {}
     for line in lines:
@@ -191,14 +193,14 @@ def _deeplabcut(file: Any, hints: Hints) -> Recording:
         if "coords" in head or len(head) > 3:
             break
     if not {"bodyparts", "coords"} <= head.keys():
-        raise ValueError(f"it must have the lines scorer, bodyparts and coords, got {', '.join(head)}")
+        raise ValueError(f"file must have the lines scorer, bodyparts and coords, got {', '.join(head)}")
     parts, coords = head["bodyparts"], head["coords"]
     worms = head.get("individuals", ["worm"] * len(parts))
     column = {key: j + 1 for j, key in enumerate(zip(worms, parts, coords, strict=True))}
     worm = hints.pick(worms)
     choices = dict.fromkeys(part for name, part, _ in column if name == worm)
     if not hints.keypoints:
-        raise ValueError(f"keypoints must be given, names of body parts from head to tail out of {', '.join(choices)}")
+        raise ValueError(f"keypoints must be names of body parts from head to tail, out of {', '.join(choices)}")
     for name in hints.keypoints:
         choice("keypoints", name, choices)
     rows = [[float(cell) if cell.strip() else np.nan for cell in line] for line in lines if line]
@@ -220,16 +222,16 @@ def _wcon(path: Path, hints: Hints) -> Recording:
         with zipfile.ZipFile(path) as archive:
             (member,) = (each for each in archive.infolist() if not each.is_dir())
             if member.file_size > LARGEST:
-                raise ValueError(f"its file takes {member.file_size} bytes, {LARGEST} are allowed")
+                raise ValueError(f"zipped file must have at most {LARGEST} bytes, got {member.file_size}")
             text = archive.read(member).decode("utf-8-sig")
     else:
         text = path.read_text("utf-8-sig")
     record = json.loads(text)
     if not isinstance(record, dict) or not isinstance(record.get("units"), dict) or "data" not in record:
-        raise ValueError("it must be an object with units and data")
+        raise ValueError("file must contain an object with units and data")
     chunks = record.get("files")
     if isinstance(chunks, dict) and (chunks.get("next") or chunks.get("prev")):
-        raise ValueError(f"it is one of several files, which must be joined first: {shown(chunks)}")
+        raise ValueError(f"file is part of a series, which must be joined first, got {shown(chunks)}")
     data = record["data"] if isinstance(record["data"], list) else [record["data"]]
     if not all(isinstance(each, dict) and {"id", "t", "x", "y"} <= each.keys() for each in data):
         raise ValueError("each entry of data must have id, t, x and y")
@@ -237,7 +239,7 @@ def _wcon(path: Path, hints: Hints) -> Recording:
     data = [each for each in data if each["id"] == worm]
     units = record["units"]
     scale = {name: _unit(name, units.get(name)) for name in ("t", "x", "y")}
-    for axis in "xy":  # of the origins, which may have units of their own
+    for axis in "xy":  # units of the origins, by default those of the axis
         scale |= {kind + axis: _unit(kind + axis, units.get(kind + axis, units[axis])) for kind in "oc"}
     times, lines = zip(*(_entry(each, scale, hints) for each in data), strict=True)
     t, points = np.concatenate(times), np.concatenate(lines)
@@ -248,7 +250,7 @@ def _wcon(path: Path, hints: Hints) -> Recording:
 
 
 def _unit(name: str, text: Any) -> float:
-    """Factor of a unit to SI, such as of ``um``, ``0.04*s``, ``s/25``."""
+    """Return the factor of a unit to SI; examples of units are ``um``, ``0.04*s`` and ``s/25``."""
     units, value, power = UNITS["s" if name == "t" else "m"], 1.0, 0
     for sign, part in re.findall(r"([*/ ]|^)([^*/ ]+)", str(text).strip()):
         factor = units.get(part, units.get(part.removesuffix("s")))
@@ -266,7 +268,7 @@ def _unit(name: str, text: Any) -> float:
 
 
 def _entry(entry: Mapping[str, Any], scale: Mapping[str, float], hints: Hints) -> tuple[Array, Array]:
-    """Times (N,) s and midlines (N, P, 2) m, head first, of one entry of ``data``."""
+    """Return times (N,) in s and midlines (N, P, 2) in m, head first, of one entry of ``data``."""
     single = not isinstance(entry["t"], list)
     t = _numbers("t", [entry["t"]] if single else entry["t"])
     axes = []
@@ -277,9 +279,9 @@ def _entry(entry: Mapping[str, Any], scale: Mapping[str, float], hints: Hints) -
         rows = [row if isinstance(row, list) else [row] for row in rows]
         values = np.full((len(t), max(map(len, rows), default=0)), np.nan)
         for k, row in enumerate(rows):
-            if len(row) == values.shape[1]:  # else a frame in which less was found
+            if len(row) == values.shape[1]:  # frames with fewer points are gaps
                 values[k] = _numbers(name, row)
-        # Places are from the origin; where none is given and the centroid is, from that.
+        # Positions are relative to the origin or, without one, to the centroid.
         origin = next((kind + name for kind in "oc" if kind + name in entry), "")
         start = entry[origin] if origin else 0.0
         shift = _numbers(origin, start if isinstance(start, list) else [start])[:, None] * scale.get(origin, 0.0)
@@ -289,23 +291,23 @@ def _entry(entry: Mapping[str, Any], scale: Mapping[str, float], hints: Hints) -
     heads = heads if isinstance(heads, list) else [heads] * len(t)
     ends = [{"L": "first", "R": "last"}.get(str(head), hints.head) for head in heads]
     if None in ends:
-        raise ValueError(f"head must be given, first or last: the file does not say it, got {shown(heads[0])}")
+        raise ValueError(f"head must be given as first or last, because the file has {shown(heads[0])}")
     turned = np.array([end == "last" for end in ends])
     points[turned] = points[turned, ::-1]
     return t * scale["t"], points
 
 
 def _numbers(name: str, values: list[Any]) -> Array:
-    """Numbers of JSON, NaN for ``null``."""
+    """Convert numbers of JSON to an array, with NaN for ``null``."""
     if not all(value is None or (isinstance(value, int | float) and not isinstance(value, bool)) for value in values):
-        raise ValueError(f"{name} must hold numbers or null, got {shown(values)}")
+        raise ValueError(f"{name} must be numbers or null, got {shown(values)}")
     return np.array([np.nan if value is None else value for value in values], float)
 
 
 def _at_even_times(t: Array, points: Array, hints: Hints) -> tuple[Array, float, tuple[str, ...]]:
-    """Midlines at even times, by lines between uneven ones; the rate; notes."""
+    """Return midlines at even times, interpolated linearly if necessary, the rate, and notes."""
     if not np.isfinite(t).all() or (np.diff(t) <= 0).any():
-        raise ValueError("t must be finite, and each time once")
+        raise ValueError("t must be finite, without duplicates")
     rate = hints.need_rate(float(1.0 / np.median(np.diff(t))) if len(t) > 1 else None)
     place = (t - t[0]) * rate
     _check_size(int(min(place[-1], MOST_NUMBERS)) + 1, points.shape[1])
@@ -315,7 +317,7 @@ def _at_even_times(t: Array, points: Array, hints: Hints) -> tuple[Array, float,
     even = np.arange(int(place[-1] + 1e-9) + 1)
     measured = np.isfinite(points).all((1, 2))
     if not measured.any():
-        raise ValueError("no frame of it has a midline")
+        raise ValueError("file must have a frame with a midline, got none")
     place, flat = place[measured], points[measured].reshape(int(measured.sum()), -1)
     lines = np.stack([np.interp(even, place, column) for column in flat.T], 1).reshape(-1, *points.shape[1:])
     after = np.searchsorted(place, even).clip(max=len(place) - 1)
@@ -338,8 +340,8 @@ def _hdf5(path: Path, hints: Hints) -> Recording:
         if "skeleton" in file and "trajectories_data" in file:
             return _skeletons(file, hints)
         raise ValueError(
-            "it must hold Tierpsy's coordinates/skeletons and timeseries_data or features_timeseries, or skeleton and "
-            f"trajectories_data, got {shown(sorted(file.keys()))}; of DeepLabCut's files the .csv is read"
+            "file must contain Tierpsy's coordinates/skeletons and timeseries_data or features_timeseries, or skeleton "
+            f"and trajectories_data, got {shown(sorted(file.keys()))}; for DeepLabCut use the .csv file"
         )
 
 
@@ -351,7 +353,7 @@ def _column(table: Any, *names: str) -> NDArray[Any]:
 
 
 def _attribute(file: Any, *names: str) -> Any:
-    """Attribute of the file, or of one of its tables, None where there is none."""
+    """Return an attribute of the file or of one of its tables, or None."""
     for place in ("/", *(name for name in ("trajectories_data", "coordinates/skeletons", "skeleton") if name in file)):
         for name in names:
             if name in file[place].attrs:
@@ -381,7 +383,7 @@ def _skeletons(file: Any, hints: Hints) -> Recording:
 
 
 def _points(table: Any, rows: NDArray[np.bool_]) -> Array:
-    """Skeletons of some rows of a table."""
+    """Return the skeletons in some rows of a table."""
     if table.ndim != 3 or table.shape[0] != len(rows):
         raise ValueError(f"{table.name[1:]} must have shape ({len(rows)}, points, 2), got {table.shape}")
     _check_size(int(rows.sum()), table.shape[1])
@@ -389,7 +391,7 @@ def _points(table: Any, rows: NDArray[np.bool_]) -> Array:
 
 
 def _tierpsy(points: Array, frames: NDArray[np.int64], scale: float, file: Any, hints: Hints) -> Recording:
-    """Its head is first, its axes are those of the image."""
+    """Convert Tierpsy's midlines, which have the head first and the axes of the image."""
     in_frames = _attribute(file, "time_units") == "frames"
     rate = hints.need_rate(None if in_frames else _number(_attribute(file, "fps", "expected_fps")))
     y_down = True if hints.y_down is None else hints.y_down

@@ -120,7 +120,7 @@ def test_every_kind_of_cell_moves_as_its_equations_say():
 HALF = Projection("h", "h", 2.5, "inhibit", "other")
 WRONG = [
     (lambda: Population("x", "izhikevich"), "dynamics must be one of ekeberg, phase"),
-    (lambda: Population("x", "leaky", delay=0.1, frequency=2.0), "frequency is no constant of leaky, got 2.0"),
+    (lambda: Population("x", "leaky", delay=0.1, frequency=2.0), "frequency is not a constant of leaky, got 2.0"),
     (lambda: Population("x", "leaky"), "delay must be given"),
     (lambda: Population("x", "leaky", delay=-0.1), "delay must be within"),
     (lambda: Projection("h", "h", port="excites"), "did you mean excite"),

@@ -148,7 +148,7 @@ def test_other_animals_are_given_by_their_class(tmp_path):
     assert back.animal.dt == 0.01 and same(back.rows["angle"], run.rows["angle"])
     assert Trajectory.load(file, run.animal).animal is run.animal
     for wrong in (Worm, Worm()):
-        with pytest.raises(ValueError, match=r"run\.npz' cannot be read: (it is of 'Pendulum'|rows must be)"):
+        with pytest.raises(ValueError, match=r"run\.npz' cannot be read: (the animal|rows) must be"):
             Trajectory.load(file, wrong)
 
 

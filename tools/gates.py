@@ -43,7 +43,7 @@ GUESS = "guess"
 """Reference of perception tasks that answers without touching; it takes the place of the replay."""
 
 MEASURED = {
-    **dict.fromkeys(("StandPulse-v0", "StandGains-v0"), "whoever falls has failed at the task itself"),
+    **dict.fromkeys(("StandPulse-v0", "StandGains-v0"), "a fall is a failure of the task itself"),
     **dict.fromkeys(("WhiskerLocalize-v0", "WhiskerDetect-v0", "WhiskerTexture-v0"), "a wrong answer is the score"),
 }
 """Ids in which a failure is part of the score, and why."""
@@ -133,15 +133,15 @@ def row(env_id: str, learned: Policy | None, episodes: int) -> dict[str, Any]:
         scores[learned.name], _ = play(learned)
         if scores[learned.name].mean() > scores[script].mean():
             closed, closed_policy = learned.name, learned
-    without = GUESS if GUESS in own else f"replay of {closed}"
+    open_policy = GUESS if GUESS in own else f"replay of {closed}"
     open_score = scores[GUESS].mean() if GUESS in own else play(replay(env_id, closed_policy))[0].mean()
     best, width = scores[closed], scale["best"] - scale["floor"]
-    beside = scores["baseline"] if closed != "baseline" and "baseline" in own else play(find_policy(env_id, "zero"))[0]
-    half = t.ppf(0.975, episodes - 1) * np.std(best - beside, ddof=1) / np.sqrt(episodes) / width
+    other = scores["baseline"] if closed != "baseline" and "baseline" in own else play(find_policy(env_id, "zero"))[0]
+    half = t.ppf(0.975, episodes - 1) * np.std(best - other, ddof=1) / np.sqrt(episodes) / width
     players = [own[script], *([] if learned is None else [learned])]
     body = physiology(env_id, players, seed=VALIDATION_SEED)
-    named = {player.name for player in players}
-    beyond = [f"{what} ({who})" for what, entry in body.items() for who in entry.get("beyond", ()) if who in named]
+    names = {player.name for player in players}
+    beyond = [f"{what} ({who})" for what, entry in body.items() for who in entry.get("beyond", ()) if who in names]
     content = {
         "id": env_id.split("/")[1],
         "fingerprint": of_id(env_id, {}),
@@ -149,14 +149,14 @@ def row(env_id: str, learned: Policy | None, episodes: int) -> dict[str, Any]:
         "best": scale["best"],
         "closed": closed,
         "score": _short(best.mean()),
-        "open": without,
+        "open": open_policy,
         "open_score": _short(open_score),
         "feedback": _short((best.mean() - open_score) / width),
         "script": script,
         "script_score": _short(scores[script].mean()),
         "script_share": _short((scores[script].mean() - scale["floor"]) / width),
         "beyond": "; ".join(beyond),
-        "saturation": _short(max(body["action at its ends"]["policies"][name] for name in named) / 100.0),
+        "saturation": _short(max(body["action at its ends"]["policies"][name] for name in names) / 100.0),
         "half_width": _short(half),
         "failed": _short(failed[script]),
         "learned": "" if learned is None else _short(scores[learned.name].mean()),
@@ -176,7 +176,7 @@ def failing(row: Mapping[str, Any]) -> list[str]:
     return [gate for gate, holds in gates.items() if not holds]
 
 
-def kept() -> dict[str, dict[str, str]]:
+def published_rows() -> dict[str, dict[str, str]]:
     """Read docs/gates.csv, and return its rows by id."""
     file = checkout() / "docs" / FILE
     text = file.read_text("utf-8") if file.is_file() else ""
@@ -184,7 +184,7 @@ def kept() -> dict[str, dict[str, str]]:
 
 
 def _write(row: Mapping[str, Any]) -> None:
-    rows: dict[str, Mapping[str, Any]] = {**kept(), row["id"]: row}
+    rows: dict[str, Mapping[str, Any]] = {**published_rows(), row["id"]: row}
     order: Sequence[str] = [env_id.split("/")[1] for env_id in all_ids()]
     out = io.StringIO()
     writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")

@@ -62,7 +62,7 @@ def publish(add: tuple[Path, ...] = (), floors: bool = False, ship: Path | None 
 
     Args:
         add: Files of results of ``benchmark run``; they replace those of the same ids and entrants.
-        floors: Set the lower end of each scale to the better of the animal's own controller and zero actions.
+        floors: Set the lower reference of each scale to the better of the animal's own controller and zero actions.
         ship: Folder of ``benchmark run --learner recipe``; the best training of each id is copied into assets/policies.
         check: List files and figures that are out of date, with exit status 1 if there are any, and write nothing.
     """
@@ -76,9 +76,9 @@ def publish(add: tuple[Path, ...] = (), floors: bool = False, ship: Path | None 
     lines = results.read(root / PUBLISHED)
     if add:
         new = [line for file in add for line in results.read(file)]
-        replaced = {_key(line) for line in new}
+        keys = {_key(line) for line in new}
         order = {env_id: k for k, env_id in enumerate(all_ids())}
-        lines = [*(line for line in lines if _key(line) not in replaced), *new]
+        lines = [*(line for line in lines if _key(line) not in keys), *new]
         lines.sort(key=lambda line: (order[line["id"]], line["mark"]))
         results.write(root / PUBLISHED, lines)
         for folder in {file.parent / "weights" for file in add if (file.parent / "weights").is_dir()}:
@@ -171,7 +171,7 @@ def _six(value: float) -> float:
 
 
 def floors_of(rows: Sequence[tables.Row]) -> dict[str, float]:
-    """Return the lower end of each id's scale: the better of the animal's own controller and zero actions."""
+    """Return the lower reference of each id's scale: the better of the animal's own controller and zero actions."""
     floors = {}
     for env_id in all_ids():
         cells = tables.at(rows, env_id)
@@ -276,7 +276,7 @@ def thresholds(rows: Sequence[tables.Row]) -> dict[str, tuple[float, float] | No
 
 def stale(root: Path) -> Iterator[str]:
     """List the published files and figures that do not agree with the code, with the reason."""
-    from .gates import failing, kept
+    from .gates import failing, published_rows
     from .speed.__main__ import GUIDE, MEASURED, README, ratios
     from .speed.__main__ import tables as tables_of_speed
 
@@ -289,7 +289,7 @@ def stale(root: Path) -> Iterator[str]:
     for env_id in all_ids():
         if shipped(env_id).is_dir() and (problem := outdated(env_id, find_policy(env_id, "trained"))):
             yield f"assets/policies: {problem}"
-    floors, gates = floors_of(rows), kept()
+    floors, gates = floors_of(rows), published_rows()
     for name, scale in normalisers().items():
         floor = floors.get(f"gymnosoma/{name}", scale["floor"])
         if not math.isclose(floor, scale["floor"], rel_tol=1e-3):

@@ -1,4 +1,4 @@
-"""Reference controllers of musculoskeletal models: constant patterns, reflexes, a pull in proportion to the error."""
+"""Reference controllers of musculoskeletal models: constant patterns, reflexes and proportional control."""
 
 from __future__ import annotations
 
@@ -20,25 +20,28 @@ from .base import ByHand, moved, pressed
 
 @dataclass(eq=False)
 class ConstantDrive(OpenLoop):
-    """The same drive (u,) always, such as a pattern of excitations."""
+    """Constant drive (u,), such as a pattern of excitations."""
 
     pattern: Floats
 
     def at(self, t: Floats) -> Floats:
-        """Drive (T, u)."""
+        """Return the drive (T, u)."""
         return np.tile(self.pattern, (len(t), 1))
 
 
 def _reflex(task: HindlimbHold, moved: Floats, largest: float) -> Floats:
-    """Excitation (B, 31) against what joints have moved, (B, 7) times a gain, by ``largest`` at most."""
+    """Return the excitations (B, 31) against joint displacements times a gain (B, 7), clipped to ``largest``."""
     return np.clip(-np.sum(moved[:, None, :] * task.arm, 2), -largest, largest)
 
 
 @dataclass(eq=False)
 class StretchReflex:
-    """A ``pattern`` (31,), by default the central one, and to each muscle what its own stretch excites.
+    """Constant pattern of excitations plus a stretch reflex of each muscle, with delayed signals.
 
-    What it reads is already late. ``stretch_gain`` is in 1/m and ``rate_gain`` in s/m.
+    Args:
+        task: Task of the limb.
+        stretch_gain (1/m), rate_gain (s/m): Gains of the reflex.
+        pattern ((31,) float): Excitations without stretch; the central pattern by default.
     """
 
     task: HindlimbHold
@@ -48,7 +51,7 @@ class StretchReflex:
     reads = ("posture_error", "posture_rate")
 
     def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
-        """Excitations (B, 31)."""
+        """Return the excitations (B, 31)."""
         angle, rate = signals["posture_error"], signals["posture_rate"]
         pattern = self.task.pattern if self.pattern is None else self.pattern
         return pattern + _reflex(self.task, self.stretch_gain * angle + self.rate_gain * rate, LARGEST_REFLEX)
@@ -56,19 +59,20 @@ class StretchReflex:
 
 @dataclass(eq=False)
 class IntegralReflex:
-    """The stretch reflex on the most stable pattern, which also answers what lasts, and hastens what follows slowly.
+    """Stretch reflex on the most stable pattern, with integral feedback and a lead for slow activations.
 
-    excitation = pattern - arm (k_s (e + I) + k_r e'), within ``largest`` of the pattern, I' = ``integral`` e, and
-    ``lead`` times as much again as activations still have to go. Deviation and rate are late, as all that it reads. The
-    constants are the best of a search in the training split, of 50 CPU seconds.
+    With the delayed posture error e (rad), its rate e' and the integral I' = ``integral`` e, the reflex is
+    u = pattern - arm (k_s (e + I) + k_r e'), within ``largest`` of the pattern, and the excitation is
+    u + ``lead`` (u - activation). The default parameters are the best of a search in the training split.
 
     Args:
-        stretch_gain, rate_gain, integral: 1/m, s/m, and 1/s.
-        largest: Excitation that it adds or takes at most.
-        lead: Share of the way that an activation has to go.
-        start: Sum I (7,), rad, with which it begins: what would answer the load, to somebody who knew it.
+        task: Task of the limb.
+        stretch_gain (1/m), rate_gain (s/m), integral (1/s): Gains k_s, k_r and of the integral.
+        largest: Largest magnitude of the excitation from the reflex.
+        lead: Gain of the difference between u and activation.
+        start ((7,) float, rad): Initial integral I. The value that balances the load is best.
 
-    With parameters (B, 1), and ``start`` (B, 7), each row has its own.
+    Gains of shape (B, 1) and ``start`` of shape (B, 7) set different values for each row.
     """
 
     task: HindlimbHold
@@ -84,7 +88,7 @@ class IntegralReflex:
         self._pattern, self._sum = self.task.stable_pattern, np.zeros((0, len(POSTURE)))
 
     def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
-        """Excitations (B, 31)."""
+        """Return the excitations (B, 31)."""
         angle, rate = signals["posture_error"], signals["posture_rate"]
         before = self._sum if len(self._sum) == len(first) else np.zeros_like(angle)
         before = np.where(first[:, None], self.start, before)
@@ -95,9 +99,10 @@ class IntegralReflex:
 
 
 class Pull:
-    """Drive each input in proportion to the error, as far as it moves the joint towards the goal.
+    """Proportional-derivative control of a joint by all inputs that move it towards the goal.
 
-    The share of an input's range is ``gain`` (1/rad) times the error as it is foreseen ``damping`` (s) ahead.
+    Each input gets ``gain`` (1/rad) times (error - ``damping`` (s) times joint rate) times its relative effect on the
+    joint, clipped to 0 to 1, as a fraction of its range.
     """
 
     reads = ("error", "joint_rate")
@@ -109,7 +114,7 @@ class Pull:
 
     @staticmethod
     def _effects(animal: Neuromechanic, joint: int, low: float, high: float) -> Floats:
-        """Acceleration of the joint by each input, the strongest 1."""
+        """Return the acceleration of the joint due to each input, divided by the largest."""
         row, one = animal.rows(1), np.zeros(1, np.int64)
         own = animal.model.arrays["activation"] >= 0
 
@@ -124,7 +129,7 @@ class Pull:
         return effect / max(float(np.abs(effect).max()), 1e-300)
 
     def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
-        """Inputs (B, u)."""
+        """Return the inputs (B, u)."""
         low, high = self._inputs
         error = signals["error"][:, 0] - self.damping * signals["joint_rate"][:, self._joint]
         share = np.clip(self.gain * error[:, None] * self._effect, 0.0, 1.0)
@@ -133,9 +138,9 @@ class Pull:
 
 @dataclass(eq=False)
 class Reflex:
-    """Torque of each hip by its own angle from the symmetric stance and its rate; Bunderson et al. (2012), 3.3.
+    """Reflex of the standing figure: torque of each hip from its delayed angle and rate; Bunderson et al. (2012), 3.3.
 
-    What it reads is already late. ``stiffness`` is in N m/rad and ``damping`` in N m s/rad.
+    ``stiffness`` (N m/rad) acts on the angle from the symmetric stance, and ``damping`` (N m s/rad) on the rate.
     """
 
     stiffness: float = STIFFNESS
@@ -143,17 +148,17 @@ class Reflex:
     reads: ClassVar[tuple[str, ...]] = ("stance", "hip_angle", "hip_rate")
 
     def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
-        """Torques of left and right hip (B, 2), N m."""
+        """Return the torques of left and right hip (B, 2), N m."""
         stance, angle, rate = (signals[name] for name in Reflex.reads)
         return reflex_torque(splay(stance) * [-1.0, 1.0], angle, rate, self.stiffness, self.damping)
 
 
 class SmithReflex(Reflex):
-    """The reflex on what the body is predicted to be by now: a Smith predictor.
+    """Smith predictor: the reflex, applied to the predicted present state of the body.
 
-    The standing figure itself is the forward model: from what is known of the past it is simulated over the delay with
-    the torques given since. The pulse of the ground is not known to it until it is felt. Without delay a stiffer reflex
-    pays than the paper's: its gains are the best of a grid of pairs.
+    The prediction simulates the standing figure from its delayed state, over the delay, with the torques of that time.
+    It does not include the pulse of the ground. The gains are the best pairs from a grid. They are stiffer than the
+    paper's, because the reflex has no effective delay.
     """
 
     reads = (*Reflex.reads, "torso_angle", "torso_rate", "past_torque")
@@ -165,7 +170,7 @@ class SmithReflex(Reflex):
         self.late = round(DELAY / task.animal.dt)
 
     def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
-        """Torques of left and right hip (B, 2), N m."""
+        """Return the torques of left and right hip (B, 2), N m."""
         rows, ids = self.animal.rows(len(t)), np.arange(len(t))
         self.animal.reset(rows, ids, {**self._body(signals), "pulse": [0.0, 0.0, 0.0]})
         past = signals["past_torque"].reshape(len(t), -1, 2)
@@ -176,14 +181,14 @@ class SmithReflex(Reflex):
 
     @staticmethod
     def _body(signals: Values) -> dict[str, Floats]:
-        """Joints and rates (B, 5) of a body that stands on its lower foot, which rests."""
+        """Return joint positions and rates (B, 5) of a body with its lower foot at rest on the ground."""
         each = np.arange(len(signals["stance"]))
         hips = np.array([-0.5, 0.5]) * HIPS
         turn, spin = signals["torso_angle"], signals["torso_rate"]
         leg, swing = turn + signals["hip_angle"], spin + signals["hip_rate"]
         below = hips * np.sin(turn) - LEG * np.cos(leg)
         lower = np.argmin(below, 1)
-        # The feet turn about the hips' middle: velocities are those of their distances, turned.
+        # Velocities of the feet relative to the midpoint of the hips.
         aside = -hips * np.sin(turn) * spin + LEG * np.cos(leg) * swing
         up = hips * np.cos(turn) * spin + LEG * np.sin(leg) * swing
         q = [np.zeros_like(turn), -below[each, lower][:, None], turn, signals["hip_angle"]]
@@ -192,34 +197,34 @@ class SmithReflex(Reflex):
 
 
 class ScheduledGains:
-    """Gains of the standing figure's reflexes by the delay and the stance that it knows of.
+    """Gains of the standing figure's reflexes as linear functions of delay and stance.
 
-    Both are linear in these, with what differential evolution found best for 24 episodes: softer where senses are
-    later and feet farther apart.
+    The coefficients are the best of a search by differential evolution on 24 episodes. Stiffness decreases with the
+    delay and the distance of the feet.
     """
 
     reads = ("delay", "stance")
 
     def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
-        """Splay, which the task sets, stiffness and damping (B, 3)."""
+        """Return splay (0, because the task sets it), stiffness and damping (B, 3)."""
         delay, stance = (signals["delay"] - 0.11) / 0.03, (signals["stance"] - 1.2) / 0.2
         stiffness = 249.0 - 50.4 * delay - 71.7 * stance
         return np.hstack([np.zeros_like(delay), stiffness, 37.5 + 3.9 * delay - 5.3 * stance])
 
 
 class Steering(ByHand):
-    """The standing figure in the hands of a person, beside its reflexes."""
+    """Manual control of the standing figure, in addition to its reflexes."""
 
     reads = Reflex.reads
     control_rate = 100.0
     pace = 1.0
-    """Time in which a key takes a gain through its range, s."""
+    """Time in which a pressed key changes a gain over its whole range, s."""
     push = 60.0
-    """Torque that a key adds to both hips, N m."""
+    """Torque of a pressed key on both hips, N m."""
 
     def __init__(self, task: Any) -> None:
         if not isinstance(task, StandPulse | StandGains):
-            raise ValueError(f"id must be of a task that can be steered by hand, got one of {type(task).__name__}")
+            raise ValueError(f"id must be one of a task that can be steered by hand, got one of {type(task).__name__}")
         super().__init__()
         self._torque = isinstance(task, StandPulse)
         self.stiffness, self.damping, self.added = STIFFNESS, DAMPING, 0.0
@@ -236,7 +241,7 @@ class Steering(ByHand):
             self.damping = moved(self.damping, strongest * share * across, 0, strongest)
 
     def press(self, key: str) -> None:
-        """Make the ground slippery, or rough again."""
+        """Switch the friction of the ground between slippery and normal on key F."""
         if key == "f":
             self.parameters = {"friction": 1.0 if self.parameters.get("friction", 1.0) < 1.0 else 0.2}
 
@@ -245,7 +250,7 @@ class Steering(ByHand):
         return f"{self.stiffness:.0f} N m/rad, {self.damping:.0f} N m s/rad{ice}"
 
     def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
-        """Torques (B, 2), N m, or what `StandGains` takes (B, 3)."""
+        """Return the torques (B, 2), N m, for `StandPulse`, or the gains (B, 3) for `StandGains`."""
         if self._torque:
             return self.added + Reflex(self.stiffness, self.damping).drive(t, signals, first)
         return np.tile([0.0, self.stiffness, self.damping], (len(t), 1))
@@ -264,7 +269,7 @@ def _stable_reflex(
 
 
 def _gains(task: StandGains, stiffness: float = STIFFNESS, damping: float = DAMPING) -> Controller:
-    """Constant gains; the splay of the stance is the task's own."""
+    """Return a controller with constant gains; the task sets the splay."""
     return ConstantDrive(np.array([0.0, stiffness, damping]))
 
 

@@ -169,7 +169,7 @@ run.save("figure.npz")`;
   function traces(canvas, area) {
     const height = (area[3] - 12) / 3, time = moments.column("time");
     canvas.label("true", area[0], area[1] - 12, canvas.ink, 12);
-    canvas.label(`known, ${values.delay.toFixed(0)} ms late`, area[0] + 40, area[1] - 12, canvas.cold, 12);
+    canvas.label(`delayed by ${values.delay.toFixed(0)} ms`, area[0] + 40, area[1] - 12, canvas.cold, 12);
     ["torso", "left hip", "right hip"].forEach((name, k) => {
       const angle = moments.items.map((m) => (m.q[2 + k] * 180) / Math.PI), known = moments.items.map((m) => (m.known[k] * 180) / Math.PI);
       const panel = canvas.trace([area[0], area[1] + k * (height + 6), area[2], height], time, angle, SHOWN, 40, canvas.ink, `${name}  ± 40°`);

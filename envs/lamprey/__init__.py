@@ -1,4 +1,4 @@
-"""The lamprey, after Ekeberg (1993)."""
+"""Lamprey of Ekeberg (1993)."""
 
 from .animal import Lamprey
 from .isolated import IsolatedCord

@@ -1,4 +1,4 @@
-"""Swimming as Ekeberg (1993) describes it: rhythm, waves of neurons and body, speed, turning, edge cells."""
+"""Analysis of swimming as in Ekeberg (1993): frequency, waves of neurons and body, speed, turning, entrainment."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ def swim(
     after: tuple[float, ArrayLike] | None = None,
     signals: Sequence[str] = ("centre", "link_angle", "link_centre", "joint_angle", "edge_cell", "neurons"),
 ) -> list[Trajectory]:
-    """Simulate many lampreys side by side, recorded every 10 ms; `simulate` does one.
+    """Simulate many lampreys, recorded every 10 ms; use `simulate` for a single one.
 
     Args:
-        lamprey (Lamprey or IsolatedCord)
-        drive ((B, drive_size) float, or function of time (s)): Held; a function gives it, (B, drive_size), at the
-            middle of each 10 ms.
-        duration (s)
+        lamprey (Lamprey or IsolatedCord): Animal to simulate.
+        drive ((B, drive_size) float, or function of time (s)): Constant drive, or a function that returns the drive
+            (B, drive_size) for the middle of each 10 ms.
+        duration (s): Duration.
         start: Initial values and parameters, each with or without a leading axis of B; see `Lamprey`.
-        after ((float, (B, drive_size) float)): Time (s) from which on another drive is held, where ``drive`` is no
-            function.
-        signals (sequence of str): What to record, see `Lamprey`.
+        after ((float, (B, drive_size) float)): Time (s) of a change of the drive, and the drive after it; ignored if
+            ``drive`` is a function.
+        signals (sequence of str): Signals to record, see `Lamprey`.
 
     Returns:
-        list of Trajectory: One for each animal, from time 0 until it fails.
+        list of Trajectory: One per animal, from time 0 to the end or to its failure.
     """
     every = 10e-3
     count = len(np.asarray(drive(0.5 * every) if callable(drive) else drive))
@@ -54,15 +54,16 @@ def swim(
 
 @dataclass(frozen=True)
 class Entrainment:
-    """Which imposed frequencies the rhythm of a cord follows, cycle by cycle, joint by joint; see `entrain`.
+    """Entrainment of a cord's rhythm by each imposed frequency, joint by joint; see `entrain`.
 
     Args:
-        frequency ((F,) array, Hz): Imposed.
-        rhythm ((F, n - 1) array, Hz): Of the motoneurons of each joint, not a number where there is none.
-        wander ((F, n - 1) array): Range over which the phase of the rhythm in the imposed cycle moves, in cycles.
-        apart ((F, n - 1) array): Difference between the phases, 0 to half a cycle, in which the rhythm is at the end if
-            the same cord is bent from the other side on: 0 where it follows, a half where it goes its own way.
-        free ((n - 1,) array, Hz): Rhythm of the same cord without bending.
+        frequency ((F,) array, Hz): Imposed frequencies.
+        rhythm ((F, n - 1) array, Hz): Frequency of the motoneurons of each joint, NaN without a rhythm.
+        wander ((F, n - 1) array, cycles): Range of the rhythm's phase relative to the imposed cycle.
+        apart ((F, n - 1) array, cycles): Effect of the bending on the phase, from two runs with opposite bending: 0 if
+            their final phases differ by half a cycle, so that the rhythm follows, and 0.5 if they are equal, so that
+            the rhythm is independent.
+        free ((n - 1,) array, Hz): Frequency of the same cord without bending.
     """
 
     frequency: Array
@@ -73,21 +74,22 @@ class Entrainment:
 
     @property
     def drift(self) -> Array:
-        """By how many cycles a second the rhythm falls behind the imposed one, (F, n - 1) Hz."""
+        """Imposed minus actual frequency, (F, n - 1) Hz."""
         return self.frequency[:, None] - self.rhythm
 
     @property
     def entrained(self) -> NDArray[np.bool_]:
-        """Where the phase stays within a quarter of a cycle over the last half, and depends on the bending, (F, n - 1).
+        """Whether the rhythm follows the bending one to one, (F, n - 1).
 
-        The phase of a rhythm of its own that is near the imposed one stays, too, but wherever it began.
+        Its phase must stay within a quarter of a cycle over the last half of the run, and must depend on the bending.
+        The phase of an independent rhythm with a similar frequency stays constant, too, but depends only on its start.
         """
         return (self.wander < 0.25) & (self.apart < 0.25)
 
     def range(self, joint: int) -> tuple[float, float]:
-        """Lowest and highest of the imposed frequencies next to each other, about the free one, that entrain, Hz.
+        """Return the lowest and highest of the successive entraining frequencies closest to the free one, Hz.
 
-        Both are not a number where none entrains. ``joint`` is 0 at the head.
+        Both are NaN if no frequency entrains. ``joint`` is 0 at the head.
         """
         indices = np.flatnonzero(self.entrained[:, joint])
         if not indices.size:
@@ -106,42 +108,43 @@ def entrain(
     duration: float = 40.0,
     start: Mapping[str, ArrayLike] | None = None,
 ) -> Entrainment:
-    """Bend a part of a cord by a sine of each frequency, and find those that its rhythm follows one to one.
+    """Bend part of a cord sinusoidally, and find the frequencies that its rhythm follows one to one.
 
-    All are simulated side by side, twice, bent to either side first; the rhythm is that of the motoneurons, left less
-    right, of each joint over the last half. With the paper's synapses the head leads: bent there the whole cord
-    follows, while the tail bent alone is overruled from in front, or at most follows alone.
+    All frequencies are simulated in parallel, and twice, with opposite bending. The rhythm of a joint is that of its
+    motoneurons, left minus right, in the last half of the run. With the paper's synapses, the head dominates: if it is
+    bent, the whole cord follows. If only the tail is bent, it is overruled by the rostral cord or follows alone.
 
-    A `Lamprey` swims meanwhile, and is bent by torques (``forced_bending``).
+    A `Lamprey` swims during this, and is bent by torques (``forced_bending``).
 
     Args:
-        frequencies ((F,) float, Hz): In ascending order.
-        amplitude (rad, or N m): Of each bent joint, or of the torque on it.
-        bent (sequence of int): Joints, 0 at the head; the first three by default.
+        cord (IsolatedCord or Lamprey): Cord to bend.
+        frequencies ((F,) float, Hz): Frequencies in ascending order, at most 50.
+        amplitude (rad, or N m): Amplitude of the angle of each bent joint, or of the torque on it, at most 2.
+        bent (sequence of int): Bent joints, 0 at the head; by default the first three.
         drive ((3,) float): Tonic level, asymmetry and head extra.
-        duration (s)
-        start: Of the cord, such as ``transection``.
+        duration (s): Duration of each run.
+        start: Initial values and parameters, such as ``transection``.
 
     Raises:
-        ValueError: For numbers that are not positive and finite, or joints that are none.
+        ValueError: If a number is out of range, or a joint does not exist.
 
     Examples:
         >>> import numpy as np
         >>> from gymnosoma.envs.lamprey import IsolatedCord
         >>> from gymnosoma.envs.lamprey.analysis import entrain
-        >>> found = entrain(IsolatedCord(), np.arange(3.4, 4.6, 0.1))
-        >>> [low, high], free = found.range(joint=8), found.free[8]
+        >>> result = entrain(IsolatedCord(), np.arange(3.4, 4.6, 0.1))
+        >>> [low, high], free = result.range(joint=8), result.free[8]
         >>> print(f"free {free:.2f} Hz, entrained {low:.1f} to {high:.1f} Hz")
         free 3.81 Hz, entrained 3.8 to 4.2 Hz
     """
-    sought = np.atleast_1d(numbers("frequencies", frequencies, above=0, maximum=50))
+    imposed = np.atleast_1d(numbers("frequencies", frequencies, above=0, maximum=50))
     joints = cord.links - 1
     for joint in bent:
         whole("bent", joint, 0, joints - 1)
     number("amplitude", amplitude, minimum=0, maximum=2)
-    if not (np.diff(sought) > 0).all():
+    if not (np.diff(imposed) > 0).all():
         raise ValueError(f"frequencies must be in ascending order, got {shown(frequencies)}")
-    count, all_of = len(sought), np.concatenate([sought, sought, [0.0]])  # the last is not bent
+    count, all_of = len(imposed), np.concatenate([imposed, imposed, [0.0]])  # the last one is free
     side = np.where(np.arange(len(all_of)) < count, 1.0, -1.0)
     drives = np.zeros((len(all_of), cord.drive_size))
     drives[:, :3] = drive
@@ -151,7 +154,7 @@ def entrain(
         return drives
 
     driven: Any = bending
-    if isinstance(cord, Lamprey):  # a sine lags by a quarter of a cycle behind a cosine
+    if isinstance(cord, Lamprey):  # a sine lags a cosine by a quarter of a cycle
         torque = amplitude * np.isin(np.arange(joints), bent) * (all_of > 0.0)[:, None]
         forced = {"forced_bending": torque, "forced_frequency": all_of}
         driven, start = drives, {**(start or {}), **forced, "forced_lag": np.outer(0.5 * np.pi * side, np.ones(joints))}
@@ -161,28 +164,28 @@ def entrain(
     for k, run in enumerate(swim(cord, driven, duration, start, signals=("motoneuron",))):
         late = run.time >= 0.5 * duration
         for j, wave in enumerate((run["motoneuron"][late, 0] - run["motoneuron"][late, 1]).T):
-            begins = _crossings(run.time[late], wave)
-            if len(begins) > 3:
-                rhythm[k, j] = 1.0 / slope(begins)
-                wander[k, j] = np.ptp(np.arange(len(begins)) - all_of[k] * begins)
-                phase[k, j] = all_of[k] * begins[-1]
-    apart = np.abs((phase[:count] - phase[count:-1]) % 1.0 - 0.5)  # the sines themselves are half a cycle apart
-    return Entrainment(sought, rhythm[:count], wander[:count], apart, rhythm[-1])
+            onsets = _crossings(run.time[late], wave)
+            if len(onsets) > 3:
+                rhythm[k, j] = 1.0 / slope(onsets)
+                wander[k, j] = np.ptp(np.arange(len(onsets)) - all_of[k] * onsets)
+                phase[k, j] = all_of[k] * onsets[-1]
+    apart = np.abs((phase[:count] - phase[count:-1]) % 1.0 - 0.5)  # the bending differs by half a cycle
+    return Entrainment(imposed, rhythm[:count], wander[:count], apart, rhythm[-1])
 
 
 class Swimming:
-    """Statistics of steady swimming, over the last half of a run.
+    """Statistics of steady swimming in the last half of a run.
 
-    Cycles are upward crossings of the mean by M_L - M_R of the middle joint; phases and amplitudes are those of the
+    Cycles start where M_L - M_R of the middle joint crosses its mean upwards. Phases and amplitudes are those of the
     fundamental over whole cycles.
 
     Args:
-        lamprey (Lamprey or IsolatedCord)
-        run: Of `swim`, or of `simulate` with a cord; recorded every 10 ms.
-        begin (s): Where the statistics begin; half the time of the run by default.
+        lamprey (Lamprey or IsolatedCord): Animal of the run.
+        run (Trajectory): Result of `swim`, or of `simulate` with a cord, recorded every 10 ms.
+        begin (s): Start of the statistics; by default the middle of the run.
 
     Raises:
-        ValueError: Where the animal failed, there is no rhythm, or the intervals between recordings differ.
+        ValueError: If the animal failed or has no circuit, there is no rhythm, or the recording intervals differ.
     """
 
     def __init__(self, lamprey: Lamprey | IsolatedCord, run: Trajectory, begin: float | None = None) -> None:
@@ -190,7 +193,7 @@ class Swimming:
             raise ValueError(f"run must not fail, got {run.failure!r}")
         if run.every is not None and np.abs(run.time - run.every * np.arange(len(run.time))).max() > 1e-6 * run.every:
             raise ValueError(
-                f"run must be recorded at equal intervals, got every={run.every!r}, where the nearest were"
+                f"run must be recorded at equal intervals, got times that are not multiples of every={run.every!r}"
             )
         late = slice(len(run.time) // 2 if begin is None else int(np.searchsorted(run.time, begin - 1e-9)), None)
         self.time = run.time[late]
@@ -198,23 +201,23 @@ class Swimming:
         self.params = lamprey.params
         circuit = lamprey.circuit
         if circuit is None:
-            raise ValueError("lamprey must have a cord or a circuit, got one whose muscles are driven")
+            raise ValueError("lamprey must have a cord or another circuit, got none")
         self.joints = self.signal["joint_angle"].shape[1]
         self.joint = circuit.joints(self.joints)
-        """Nearest joint of each segment, whose edge cells it has, (S,)."""
+        """Nearest joint of each segment, (S,); the segment has the edge cells of this joint."""
         self.cells = lamprey.cells
-        """Names of the neurons."""
+        """Names of the populations."""
         self.muscles = circuit.muscles
         middle = np.flatnonzero(self.joint == self.joints // 2)
         drive = self.cell(self.muscles)[:, :, middle].mean(2)
         self.cycles = _crossings(self.time, drive[:, 0] - drive[:, 1])
         if len(self.cycles) < 3:
             raise ValueError(f"run must have a rhythm, got {len(self.cycles)} cycles in {np.ptp(self.time):g} s")
-        """When they begin, s."""
+        """Start times of the cycles, s."""
         self.frequency = (len(self.cycles) - 1) / (self.cycles[-1] - self.cycles[0])
-        """Hz."""
+        """Frequency of the cycles, Hz."""
         self.whole = (self.time >= self.cycles[0]) & (self.time < self.cycles[-1])
-        """Moments in whole cycles, (T,)."""
+        """Whether each sample is in a whole cycle, (T,)."""
 
     def __getitem__(self, name: str) -> Array:
         return self.signal[name]
@@ -225,59 +228,59 @@ class Swimming:
         return self.signal["neurons"]
 
     def fundamental(self, values: Array) -> NDArray[np.complex128]:
-        """Complex amplitude of ``values`` (T, ...) at the frequency of the rhythm."""
+        """Return the complex amplitude of ``values`` (T, ...) at the frequency of the cycles."""
         turns = np.exp(-2j * np.pi * self.frequency * self.time[self.whole])
         return 2.0 * np.tensordot(turns, values[self.whole], 1) / self.whole.sum()
 
     def cell(self, name: str) -> Array:
-        """Output (T, 2, S) of the left and right cells of a type."""
+        """Return the output (T, 2, S) of the left and right cells of a population."""
         return self.neurons[:, :, self.cells.index(name)]
 
     @cached_property
     def edge_cells(self) -> Array:
-        """Output (T, 2, S) of the edge cells that each segment has, 1/m."""
+        """Output (T, 2, S) of the left and right edge cells of each segment, 1/m."""
         return self.signal["edge_cell"][:, :, self.joint]
 
     @property
     def speed(self) -> float:
-        """Speed of the centre from cycle to cycle, m/s."""
+        """Mean speed of the centre from cycle to cycle, m/s."""
         centre = np.stack([np.interp(self.cycles, self.time, c) for c in self["centre"].T], 1)
         return float(np.mean(np.linalg.norm(np.diff(centre, axis=0), axis=1) / np.diff(self.cycles)))
 
     @property
     def phase(self) -> Array:
-        """Lag (S,) in cycles of the motoneurons of each segment behind the first's."""
+        """Phase lag (S,), in cycles, of the motoneurons of each segment relative to the first."""
         mn = self.cell(self.muscles)
         angle = np.unwrap(np.angle(self.fundamental(mn[:, 0] - mn[:, 1])))
         return (angle[0] - angle) / (2.0 * np.pi)
 
     @property
     def lag(self) -> float:
-        """Lag of the motoneurons from segment to segment in cycles, but for the first and last tenth of the cord."""
+        """Phase lag per segment in cycles, without the first and last tenth of the cord."""
         tenth = len(self.joint) // 10
         return slope(self.phase[tenth : len(self.joint) - tenth])
 
     @property
     def wavelength(self) -> float:
-        """Length of the neural wave in cords, from the lags of all but the first and last tenth of the segments."""
+        """Length of the neural wave in cord lengths, from the lags without the first and last tenth of the cord."""
         lag = self.phase
         tenth = len(lag) // 10
         return float(1.0 / (slope(lag[tenth:-tenth]) * len(lag)))
 
     @property
     def turn_rate(self) -> float:
-        """Rate of the mean angle of the links' mass, deg/s; negative to the right."""
+        """Rate of the mass-weighted mean angle of the links, deg/s; negative to the right."""
         heading = self["link_angle"] @ (np.asarray(self.params.mass) / np.sum(self.params.mass))
         return float(np.degrees(np.polyfit(self.time, heading, 1)[0]))
 
 
 def _crossings(time: Array, values: Array) -> Array:
-    """When values (T,) pass their mean upwards, s; ``time`` (T,) is even."""
+    """Return the times, s, of upward crossings of the mean of values (T,), for evenly spaced ``time`` (T,)."""
     wave = values - values.mean()
     up = np.flatnonzero((wave[:-1] < 0) & (wave[1:] >= 0))
     return time[up] - (time[1] - time[0]) * wave[up] / (wave[up + 1] - wave[up])
 
 
 def slope(values: Array) -> float:
-    """Increase of evenly spaced values from one place to the next."""
+    """Return the slope of a linear fit to ``values``, per entry."""
     return float(np.polyfit(np.arange(len(values)), values, 1)[0])

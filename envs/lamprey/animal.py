@@ -1,4 +1,4 @@
-"""The lamprey as an animal: rows of state that can be started, advanced and read."""
+"""Class `Lamprey`, which starts, advances and reads rows of lampreys."""
 
 from __future__ import annotations
 
@@ -36,61 +36,66 @@ from .nerves import DRIVEN, REFERENCE, SWIMMING, motoneuron_fields, residual_fie
 from .params import PHYSICAL, LampreyParams, motoneuron, physical, read_circuit, table
 
 _SCHEMES = {"published": (EULER, 10e-3, 10), "implicit": (IMPLICIT, 10e-3, 4), "reference": (RUNGE_KUTTA, 1e-3, 1)}
-"""Code of each scheme for the kernels, time step (s) and substeps by default."""
+"""Code of each scheme in kernels, default time step (s) and default number of substeps."""
 
 DRIVES = ("brainstem", "residual", "motoneuron", "muscle")
-"""What drives the animal: its cord, its cord and muscles, motoneurons alone, muscles alone."""
+"""Kinds of drive: brainstem, brainstem and muscles, motoneurons, or muscles."""
 
 NEURAL = ("excitation", "inhibition", "neuron")
-"""Fields that are the state of neurons."""
+"""Fields with the state of neurons."""
 
 
 class Lamprey(InLanes):
-    """The swimming lamprey of Ekeberg (1993): body, muscles, water, and the spinal cord in the loop.
+    """Swimming lamprey of Ekeberg (1993) with body, muscles, water and spinal cord.
 
-    Its drive is, with ``drive="brainstem"``, the tonic level of the cord's excitation, its asymmetry (added on the
-    right, taken away on the left) and the relative extra on the head segments; with ``"motoneuron"``, without a
-    cord, a command of the motoneurons at each joint, first left, then right (2 n - 2 numbers, from -1, inhibited as far
-    as the cord can, to 1, excited as far), which they answer within the 20 ms of Table 1; with ``"muscle"`` at once the
-    output of these motoneurons (0 .. 1); with ``"residual"`` the three numbers of the brainstem and then such outputs,
-    which are added to the cord's own.
+    The argument ``drive`` determines the meaning of the drive:
 
-    Signals, by name, each with a leading axis of rows:
+    - ``"brainstem"`` (3 numbers): tonic level of the cord's excitation; asymmetry, which is added on the right and
+      subtracted on the left; and head extra, a relative increase in the head segments.
+    - ``"motoneuron"`` (2 n - 2): commands of the motoneurons of each joint, left, then right, without a cord. They are
+      from -1 (maximal inhibition by the cord) to 1 (maximal excitation) and act with the delay of 20 ms of Table 1.
+    - ``"muscle"`` (2 n - 2): outputs (0 to 1) of these motoneurons, without a delay.
+    - ``"residual"`` (3 + 2 n - 2): the drive of ``"brainstem"``, then outputs that are added to those of the cord.
+
+    Signals, each with a leading axis of rows:
 
     {signals}
 
-    The animal faces -(cos phi, sin phi), and turns right where phi decreases.
+    The animal faces -(cos phi, sin phi), and turns right if phi decreases.
 
-    It starts straight and at rest unless it is given ``link_angle`` (n,) rad, or ``joint_angle`` (n - 1,) rad about
-    ``heading`` rad (the mean link angle, 0: the head points to -x); ``centre`` (2,) m; ``link_rate`` (n,) rad/s;
-    ``centre_velocity`` (2,) m/s. One number of a parameter of muscles serves all joints. With a cord it also takes
-    ``kick``, the excitation xi+ of all EIN (of the first population) on the left, or if negative on the right, 0.1 by
-    default, as a symmetric start would stay so; and ``neuron`` (3, 2, P, S), the state of the neurons: excitation,
-    inhibition and adaptation. With motoneurons alone it takes ``excitation`` and ``inhibition`` (2, n - 1).
+    By default, a lamprey starts straight and at rest. Start values are ``link_angle`` (n,) rad, or ``joint_angle``
+    (n - 1,) rad with ``heading`` rad (mean link angle; at 0 the head points to -x), ``centre`` (2,) m, ``link_rate``
+    (n,) rad/s and ``centre_velocity`` (2,) m/s. With a cord there are two more.
+    ``kick`` is the initial excitation xi+ of the first population, the excitatory interneurons (EIN), on the left, or
+    on the right if negative. It is 0.1 by default, because a symmetric start would stay symmetric. ``neuron``
+    (3, 2, P, S) is the state of the neurons: excitation, inhibition and adaptation. With ``drive="motoneuron"``,
+    ``excitation`` and ``inhibition`` (2, n - 1) are the state of the motoneurons. Parameters of muscles are one number
+    for all joints, or one per joint.
 
     Args:
-        drive ({"brainstem", "residual", "motoneuron", "muscle"})
-        dt (s): Step of the neurons, and of ``advance``; 10 ms, or 1 ms for ``reference``.
-        scheme ({"published", "implicit", "reference"}): The paper's explicit Euler method with projection; linearly
-            implicit mechanics, stable to steps of 10 ms, which conserve momentum and angular momentum; or fourth-order
-            Runge-Kutta steps of neurons and body together. The first two are of first order. At their default steps
-            frequency and speed of swimming are up to 6 % off (at tonic levels 0.15 and 0.4; ``implicit`` 3 % in speed),
-            the turn rate under asymmetry 9 and 3 %, for the most part by the neurons' Euler steps of 10 ms.
-            ``reference`` is of fourth order for the body alone; with the cord it is of second order, as neurons that
-            fall silent make kinks, with an error of 1e-5 rad in a second at 1 ms.
-        substeps: Mechanical steps in one of the neurons: 10 for ``published``, 4 for ``implicit``, 1 for ``reference``,
-            which takes neurons and body together and needs 1 where there is a cord.
-        circuit (Circuit, mapping, file, or name): The nervous system, with ``drive`` ``"brainstem"`` or ``"residual"``:
-            the paper's cord, ``"cord"``, by default; a mapping of changes to that cord, as `Circuit.replace` takes
-            them; another `core.circuit.Circuit`, or a TOML file.
-        threads: Threads that advance many rows. Results do not depend on it.
+        params (LampreyParams): Physical parameters; by default the paper's.
+        drive ({"brainstem", "residual", "motoneuron", "muscle"}): Kind of drive, see above.
+        dt (s): Time step of the neurons and of ``advance``; by default 10 ms, or 1 ms with ``reference``.
+        scheme ({"published", "implicit", "reference"}): ``"published"``: the paper's explicit Euler method with
+            projection, first order. ``"implicit"``: linearly implicit mechanics, first order, stable up to steps of
+            10 ms, conserves momentum and angular momentum. ``"reference"``: fourth-order Runge-Kutta for neurons and
+            body together; second order with a cord, because outputs of neurons have kinks at 0, with an error of
+            1e-5 rad after 1 s. At the default steps and tonic levels of 0.15 and 0.4, ``published`` has errors of up
+            to 6 % in frequency and speed and 9 % in the turn rate with asymmetry, mostly due to the Euler steps of the
+            neurons. Errors of ``implicit`` are up to 6 % in frequency and 3 % in speed and turn rate.
+        substeps: Mechanical steps per neural step; by default 10 for ``published``, 4 for ``implicit`` and 1 for
+            ``reference``, which must be 1 with a cord.
+        circuit (Circuit, mapping, file, or name): Nervous system for the drives ``"brainstem"`` and ``"residual"``: a
+            mapping of changes to the paper's cord, as for `Circuit.replace`; a `core.circuit.Circuit`; a TOML file; or
+            ``"cord"``, the paper's cord, which is the default.
+        threads: Number of threads. Results do not depend on it.
 
     Raises:
-        ValueError: For an unknown scheme or drive, a number that is not positive, or segments that are no multiple of
-            the links.
+        ValueError: If a scheme or drive is unknown, a number is out of range, or the number of segments is not a
+            multiple of the number of links.
 
     Examples:
-        The cord cut in half: behind the cut no axon of the brainstem arrives, and the rhythm is that of a bath.
+        Cut the cord in half; behind the cut, a bath replaces the drive of the brainstem:
 
         >>> import numpy as np
         >>> from gymnosoma.envs import Event, simulate
@@ -99,12 +104,12 @@ class Lamprey(InLanes):
         >>> bath[50:] = 0.2
         >>> cut = simulate(Lamprey(), [0.4, 0.0, 0.7], 2.0, every=0.01, start={"transection": 50, "bath": bath})
 
-        The same half-way, and the bath a second later:
+        Cut the cord after 1 s, and add the bath after 2 s:
 
         >>> events = [Event(1.0, {"transection": 50}), Event(2.0, {"bath": bath})]
         >>> cut = simulate(Lamprey(), [0.4, 0.0, 0.7], 3.0, every=0.01, events=events)
 
-        LIN of the tail lesioned on the left, and weak muscles there:
+        Lesion the lateral interneurons (LIN) of the tail on the left, and weaken the muscles there:
 
         >>> gain = np.ones((2, 5))
         >>> gain[0, 2] = 0.0
@@ -116,9 +121,9 @@ class Lamprey(InLanes):
         "time": Signal("()", "s"),
         "centre": Signal("(2,)", "m", "centre of mass"),
         "centre_velocity": Signal("(2,)", "m/s"),
-        "link_angle": Signal("(n,)", "rad", "of each link, head to tail, continuous"),
+        "link_angle": Signal("(n,)", "rad", "angle of each link, head to tail, not wrapped"),
         "link_rate": Signal("(n,)", "rad/s"),
-        "yaw_rate": Signal("()", "rad/s", "of turning to the left: mean ``link_rate`` of the mass"),
+        "yaw_rate": Signal("()", "rad/s", "mass-weighted mean of ``link_rate``, positive to the left"),
         "link_centre": Signal("(n, 2)", "m", "", lambda self, rows: rows["link_position"].swapaxes(1, 2)),
         "link_velocity": Signal("(n, 2)", "m/s", "", lambda self, rows: rows["link_velocity"].swapaxes(1, 2)),
         "joint_angle": Signal(
@@ -128,30 +133,30 @@ class Lamprey(InLanes):
             lambda self, rows: np.diff(rows["link_angle"]),
         ),
         "joint_rate": Signal("(n - 1,)", "rad/s", "", lambda self, rows: np.diff(rows["link_rate"])),
-        "head": Signal("(2,)", "m", "ends of the body", lambda self, rows: self.points(rows)[:, 0]),
-        "tail": Signal("(2,)", "m", "ends of the body", lambda self, rows: self.points(rows)[:, -1]),
-        "motoneuron": Signal("(2, n - 1)", "1", "left and right, in force during the last step"),
-        "edge_cell": Signal("(2, n - 1)", "1/m", "left and right: curvature where it stretches the side", "edge_cells"),
-        "joint_torque": Signal("(n - 1,)", "N m", "of muscles and tissue, Eq. 7; it acts on ``joint_angle``"),
-        "forced_torque": Signal("(n - 1,)", "N m", "from outside, beside it, in force during the last step"),
-        "muscle_torque": Signal("(2, n - 1)", "N m", "of the active left (negative) and right muscle in it"),
+        "head": Signal("(2,)", "m", "tip of the head", lambda self, rows: self.points(rows)[:, 0]),
+        "tail": Signal("(2,)", "m", "tip of the tail", lambda self, rows: self.points(rows)[:, -1]),
+        "motoneuron": Signal("(2, n - 1)", "1", "output of left and right motoneurons in the last step"),
+        "edge_cell": Signal("(2, n - 1)", "1/m", "left and right: curvature that stretches this side", "edge_cells"),
+        "joint_torque": Signal("(n - 1,)", "N m", "torque of muscles and tissue, Eq. 7; acts on ``joint_angle``"),
+        "forced_torque": Signal("(n - 1,)", "N m", "additional external torque in the last step"),
+        "muscle_torque": Signal("(2, n - 1)", "N m", "part of the left (negative) and right active muscle"),
         "joint_power": Signal(
             "(n - 1,)",
             "W",
-            "that the joint's torque does on the links",
+            "power of the joint's torque",
             lambda self, rows: self.joint_torque(rows) * np.diff(rows["link_rate"]),
         ),
         "joint_force": Signal("(n - 1, 2)", "N", "inner force of link i+1 on link i, Eq. 12"),
-        "energy": Signal("()", "J", "kinetic, and elastic of the joints"),
+        "energy": Signal("()", "J", "kinetic energy, and elastic energy of the joints"),
         "work": Signal("()", "J", "positive work of active muscles in the last ``advance``"),
-        "spent": Signal("()", "J", "that and the heat of their activity"),
+        "spent": Signal("()", "J", "``work`` plus the heat of muscle activity"),
         "co_contraction": Signal(
             "()",
             "1",
-            "output of the less active side, mean of the joints",
+            "output of the less active side, mean over the joints",
             lambda self, rows: rows["motoneuron"].min(1).mean(1),
         ),
-        "neurons": Signal("(2, P, S)", "1", "left and right cells, by population (EIN, CCIN, LIN, MN)"),
+        "neurons": Signal("(2, P, S)", "1", "outputs of left and right cells, by population"),
     }
     parameters: Mapping[str, Option] = PHYSICAL
     varied = ("muscle_gain", "muscle_stiffness", "damping", "water", "feedback")
@@ -180,20 +185,20 @@ class Lamprey(InLanes):
         whole("substeps", self.substeps, maximum=10_000)
         corded = drive in ("brainstem", "residual")
         if circuit is not None and not corded:
-            raise ValueError(f"circuit needs drive 'brainstem' or 'residual', got drive={drive!r}")
+            raise ValueError(f"circuit needs drive='brainstem' or 'residual', got drive={drive!r}")
         if (together := scheme == "reference" and corded) and self.substeps > 1:
-            raise ValueError(f"substeps must be 1, got {substeps!r}")
+            raise ValueError(f"substeps must be 1 with a cord and scheme='reference', got {substeps!r}")
         whole("threads", threads, maximum=MAX_THREADS)
         self.scheme, self.drive = scheme, drive
         self.circuit = read_circuit(circuit) if corded else None
         n = self.links = len(self.params.length)
         self.drive_size = 3 * corded + 2 * (n - 1) * (drive != "brainstem")
         self.share = np.asarray(self.params.mass) / np.sum(self.params.mass)
-        """Share of each link in the mass."""
+        """Fraction of the mass in each link."""
         self.lengths = np.asarray(self.params.length, float)
         """Length of each link, m."""
         self._constants: tuple[Any, ...] = (self.params.links(),)
-        # The kernel that takes neurons and body together has one scheme, and no substeps.
+        # The kernel for neurons and body together has no choice of scheme or substeps.
         self._scheme: tuple[int, ...] = () if together else (code, self.substeps)
         self.parameters = physical(n - 1)
         state, work, kernels = body_fields(n), body_work(n), BODY
@@ -217,7 +222,7 @@ class Lamprey(InLanes):
             del self.signals["neurons"]
 
     def rows(self, count: int) -> NDArray[Any]:
-        """Make ``count`` rows of state: straight along x, head at -x, centred and at rest; the cord is intact."""
+        """Return ``count`` rows of intact lampreys that are straight, with the head at -x, centred and at rest."""
         rows = np.zeros(count, self.state)
         for name in PARAMETERS:
             rows[name] = getattr(self.params, name)
@@ -242,7 +247,7 @@ class Lamprey(InLanes):
         self._place(fresh)
 
     def _place(self, rows: NDArray[Any]) -> None:
-        """Positions and velocities of the links that fit their angles and rates and the centre of mass."""
+        """Set positions and velocities of the links that agree with angles, rates and centre of mass."""
         half = 0.5 * self.lengths
         phi, omega = rows["link_angle"], rows["link_rate"]
         for axis, along, across in ((0, np.cos(phi), -np.sin(phi)), (1, np.sin(phi), np.cos(phi))):
@@ -258,31 +263,31 @@ class Lamprey(InLanes):
         return self.dt, *self._constants, *self._scheme
 
     def yaw_rate(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Rate (B,) rad/s of turning on the average of the mass, positive to the left."""
+        """Return the mass-weighted mean of the link rates (B,), rad/s, positive to the left."""
         return np.sum(self.share * rows["link_rate"], 1)
 
     def points(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Head tip, joints and tail tip, (B, n + 1, 2) m."""
+        """Return the positions of head tip, joints and tail tip, (B, n + 1, 2) m."""
         phi = rows["link_angle"]
         reach = 0.5 * self.lengths[:, None] * np.stack([np.cos(phi), np.sin(phi)], -1)
         middle = rows["link_position"].swapaxes(1, 2)
         return np.concatenate([middle - reach, (middle + reach)[:, -1:]], 1)
 
     def edge_cells(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Edge cells (B, 2, n - 1) 1/m of each side and joint, the curvature where it is stretched; Eq. 8."""
+        """Return the edge cells (B, 2, n - 1), 1/m, by side and joint: curvature that stretches this side; Eq. 8."""
         return edges_of(np.diff(rows["link_angle"]), self.lengths)
 
     def neurons(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Outputs (B, 2, P, S) of left and right cells, by population."""
+        """Return the outputs (B, 2, P, S) of left and right cells, by population and segment."""
         assert self.circuit is not None
         return self.circuit.outputs(rows, self._constants[1])
 
     def muscle_torque(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Torques (B, 2, n - 1) N m that the active left and right muscles add to each joint's; Eq. 7."""
+        """Return the torques (B, 2, n - 1), N m, of the active left and right muscles of each joint; Eq. 7."""
         return rows["motoneuron"] * np.stack([-rows["muscle_gain"], rows["muscle_gain"]], 1)
 
     def joint_torque(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Torque (B, n - 1) N m of each joint, positive where it increases ``joint_angle``: -T of Eq. 7."""
+        """Return the torque (B, n - 1), N m, of each joint, -T of Eq. 7; positive if it increases ``joint_angle``."""
         motoneuron, phi, omega = rows["motoneuron"], rows["link_angle"], rows["link_rate"]
         left, right = motoneuron[:, LEFT], motoneuron[:, RIGHT]
         stiffness = rows["muscle_stiffness"] * (left + right + rows["tonic_stiffness"])
@@ -290,7 +295,7 @@ class Lamprey(InLanes):
         return -(rows["muscle_gain"] * (left - right) + passive)
 
     def joint_force(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Inner forces (B, n - 1, 2) N of the links, of i+1 on i, in the paper's maximal coordinates; Eq. 12."""
+        """Return the forces (B, n - 1, 2), N, of link i+1 on link i in maximal coordinates; Eq. 12."""
         if self._bodies is None:
             records = (in_lanes(np.dtype(fields(self.links)), 1) for fields in (body_fields, body_work))
             self._bodies = tuple(aligned(1, record) for record in records)
@@ -300,7 +305,7 @@ class Lamprey(InLanes):
         return forces
 
     def energy(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Kinetic energy, and elastic energy of the joints at the present stiffness, (B,) J."""
+        """Return the kinetic energy plus the elastic energy of the joints at the present stiffness, (B,) J."""
         speed = np.sum(np.asarray(self.params.mass) * np.sum(rows["link_velocity"] ** 2, 1), 1)
         spin = np.sum(np.asarray(self.params.inertia) * rows["link_rate"] ** 2, 1)
         level = rows["motoneuron"].sum(1) + rows["tonic_stiffness"]
@@ -309,7 +314,7 @@ class Lamprey(InLanes):
 
 
 def excite(rows: NDArray[Any], kick: NDArray[np.float64]) -> None:
-    """Excite the first population of rows on the left by ``kick`` (B,), or where it is negative on the right."""
+    """Excite the first population of each row by ``kick`` (B,), on the left, or on the right if negative."""
     first = rows["neuron"][:, 0, :, 0]
     first[:, LEFT] = np.maximum(kick, 0.0)[:, None]
     first[:, RIGHT] = np.maximum(-kick, 0.0)[:, None]
@@ -317,11 +322,11 @@ def excite(rows: NDArray[Any], kick: NDArray[np.float64]) -> None:
 
 @kernel
 def stretch(bending, ahead, behind):
-    """Give the curvature (1/m) by which a joint stretches the left and the right side, 0 where it does not; Eq. 8.
+    """Return the curvatures (1/m) that stretch the left and the right side of a joint; one is 0; Eq. 8.
 
     Args:
         bending (rad): Angle of the joint.
-        ahead, behind (m): Lengths of the links before and behind it.
+        ahead, behind (m): Lengths of the links in front of and behind the joint.
     """
     curvature = -bending * 2.0 / (behind + ahead)
     return -curvature if curvature < 0.0 else 0.0, curvature if curvature > 0.0 else 0.0
@@ -336,7 +341,7 @@ def _stretch_rows(bending, length, edges):
 
 
 def edges_of(bending: NDArray[np.float64], length: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Edge cells (B, 2, n - 1) 1/m of joint angles (B, n - 1) between links of these lengths (n,) m, by `stretch`."""
+    """Return the edge cells (B, 2, n - 1), 1/m, for joint angles (B, n - 1), rad, and link lengths (n,), m."""
     edges = np.empty((len(bending), 2, bending.shape[1]))
     _stretch_rows(bending, length, edges)
     return edges

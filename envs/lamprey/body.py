@@ -1,13 +1,12 @@
-"""Mechanics of the lamprey: records of one animal, and three time-stepping schemes as kernels.
+"""Mechanics of the lamprey: records, and kernels of three time-stepping schemes.
 
-A chain of n links in water (Ekeberg, 1993). Link i has its midpoint at (x_i, y_i), angle phi_i (head to
-tail, so the animal faces -(cos phi, sin phi)) and rate omega_i. Joint j lies between links j and j+1;
-the motoneurons of its left and right side, M_L and M_R, make and stiffen its muscles (Eq. 7).
+The model is a chain of n links in water (Ekeberg, 1993). Link i has its midpoint at (x_i, y_i), angle phi_i (head to
+tail, so that the animal faces -(cos phi, sin phi)) and rate omega_i. Joint j connects links j and j+1. The outputs M_L
+and M_R of its left and right motoneurons determine torque and stiffness of its muscles (Eq. 7).
 
-Kernels work on lanes (``core/kernels/lanes.py``): the last axis of every field is the animal. They take ``xs``, ``ks``
-and ``links``, each one record: the state in lanes (``body_fields``), scratch space in lanes (``body_work``) and the
-constants of the links (``links_dtype``), and take ``steps`` steps of ``dt`` s; all is in SI, and what is named as
-written is changed in place.
+Kernels work on lanes (``core/kernels/lanes.py``): the last axis of every field is the animal. Their arguments ``xs``,
+``ks`` and ``links`` are arrays of one record: state (``body_fields``), scratch space (``body_work``) and constants of
+the links (``links_dtype``). They take ``steps`` steps of ``dt`` (s) and change fields in place. All units are SI.
 """
 
 from __future__ import annotations
@@ -20,97 +19,97 @@ from ..core.kernels.records import fields, record
 from .forcing import force
 
 BENT, BROKEN = 1.0, 2.0
-"""Status codes: a joint beyond ``LARGEST_JOINT_ANGLE``; the state is not finite."""
+"""Status codes: a joint is bent beyond ``LARGEST_JOINT_ANGLE``, or the state is not finite."""
 
 LARGEST_JOINT_ANGLE = 2.0
-"""Largest angle of a joint, rad; the paper says nothing of bodies that are bent further."""
+"""Largest valid angle of a joint, rad; the paper does not describe stronger bending."""
 
 EULER, IMPLICIT, RUNGE_KUTTA = 0, 1, 2
-"""Schemes: the paper's; linearly implicit; fourth order, for reference."""
+"""Schemes: the paper's explicit Euler, linearly implicit, and fourth-order Runge-Kutta."""
 
 X, Y, ANGLE = 0, 1, 2
-"""What a link has of its own: two components along the axes of the world, and an angle."""
+"""Indices of the coordinates of a link: components along the axes of the world, and angle."""
 
 XX, XY, YY = 0, 1, 2
-"""Entries of a symmetric 2x2 matrix."""
+"""Indices of the entries of a symmetric 2x2 matrix."""
 
 LEFT, RIGHT = 0, 1
-"""Sides of the animal."""
+"""Indices of the sides."""
 
 MAINTENANCE = 30.0 / 16.0
-"""Heat that a fully active muscle of unit torque gives off while nothing moves, rad/s.
+"""Maintenance heat rate of a fully active muscle at rest, per unit torque, rad/s.
 
-Hill (1938), Proc. R. Soc. B 126:136-195: it is a b, that is P0 v_max / 16 with his a / P0 = b / v_max = 1/4. For v_max
-we assume 30 rad/s: 10 muscle lengths a second, usual for vertebrates, for fibres 1 cm from the axis of a link of 3 cm;
-Ekeberg gives none, and for the lamprey we know of no value.
+Source: Hill (1938), Proc. R. Soc. B 126:136-195. The rate is a b = P0 v_max / 16, with his a / P0 = b / v_max = 1/4.
+The assumed v_max of 30 rad/s corresponds to 10 muscle lengths per second, which is typical for vertebrates, for fibres
+1 cm from the axis of a 3 cm link. Ekeberg gives no value, and we found none for the lamprey.
 """
 
 MUSCLES = ("muscle_gain", "muscle_stiffness", "tonic_stiffness", "damping")
-"""Parameters that each joint has for itself."""
+"""Parameters of each joint."""
 
 PARAMETERS = (*MUSCLES, "water", "feedback")
 
 
 def body_fields(n: int) -> list[tuple]:
-    """Fields of the record of one body of ``n`` links, without a cord."""
+    """Return the fields of a body of ``n`` links, without a cord."""
     return fields(
         ("time", (), "s", ""),
         ("status", (), "1", "0, BENT or BROKEN"),
-        ("link_position link_velocity", (2, n), "m, m/s", "x; y of the midpoints"),
+        ("link_position link_velocity", (2, n), "m, m/s", "x, y of the midpoints"),
         ("link_angle link_rate", n, "rad, rad/s", ""),
-        ("centre centre_velocity", 2, "m, m/s", "of mass"),
-        ("motoneuron", (2, n - 1), "1", "left; right of every joint, held since the last neural step"),
-        ("forced_torque", n - 1, "N m", "from outside on every joint, held since then"),
+        ("centre centre_velocity", 2, "m, m/s", "centre of mass"),
+        ("motoneuron", (2, n - 1), "1", "left, right of each joint, constant during a neural step"),
+        ("forced_torque", n - 1, "N m", "external, on each joint, constant during a neural step"),
         (
             "work spent",
             (),
             "J",
-            "since ``advance`` began: positive work of the active muscles, and that with their heat",
+            "in the present ``advance``: positive work of active muscles; work plus heat of muscles",
         ),
         ("muscle_gain muscle_stiffness", n - 1, "N m", "alpha and beta of Eq. 7"),
         ("tonic_stiffness damping", n - 1, "1, N m s", "gamma and delta of Eq. 7"),
         ("water", (), "1", "factor on both drag coefficients"),
         ("feedback", (), "m", "strength of the edge cells' synapse (Table 2)"),
-        ("current", 2, "m/s", "x; y of the water"),
-        ("forced_bending forced_lag", n - 1, "N m, rad", "amplitude and lag of a torque on every joint from outside"),
-        ("forced_frequency", (), "Hz", "of it"),
+        ("current", 2, "m/s", "x, y of the water"),
+        ("forced_bending forced_lag", n - 1, "N m, rad", "amplitude and lag of an external torque on each joint"),
+        ("forced_frequency", (), "Hz", "of this torque"),
     )
 
 
 def links_dtype(n: int) -> np.dtype:
-    """Record of the links' constants."""
+    """Return the record of the links' constants."""
     return record(
-        ("half inverse_mass inverse_inertia", n, "m, 1/kg, 1/(kg m^2)", "half length, and inverses"),
-        ("share", n, "1", "of the mass of the body"),
+        ("half inverse_mass inverse_inertia", n, "m, 1/kg, 1/(kg m^2)", "half length, inverse mass and inertia"),
+        ("share", n, "1", "fraction of the body's mass"),
         ("drag_perpendicular drag_parallel", n, "N s^2/m^2", "lambda of Eq. 6"),
     )
 
 
 def body_work(n: int) -> list[tuple]:
-    """Scratch fields of the mechanics."""
+    """Return the scratch fields of the mechanics."""
     return fields(
         ("sine cosine", n, "1", "of the links' angles"),
-        ("torque", n + 1, "N m", "of the joint before link i; 0 at the ends"),
-        ("motion", (3, n), "m/s^2 or m/s, rad", "accelerations or speeds of loose links: X, Y, ANGLE"),
-        ("gap", (n, 2), "the same", "right-hand side of Eq. 12, a row per joint: X, Y"),
-        ("mean", 2, "m or m/s", "over the mass of the body: X, Y"),
+        ("torque", n + 1, "N m", "of the joint in front of link i, 0 at the ends"),
+        ("motion", (3, n), "m/s^2 or m/s, rad", "accelerations or velocities of unconstrained links: X, Y, ANGLE"),
+        ("gap", (n, 2), "as motion", "right-hand side of Eq. 12 by joint: X, Y"),
+        ("mean", 2, "m or m/s", "mass-weighted mean: X, Y"),
         # Eq. 12
         ("lever", (3, n), "1/kg", "K_i of a link: XX, XY, YY"),
-        ("lower", (n, 2, 2), "1", "factor L of the matrix, a block per joint"),
-        ("inverse", (n, 3), "kg", "1/D: XX, XY, YY; row j+1 for joint j, and none before the first"),
-        ("force", (n + 1, 2), "N or N s", "of link i on link i-1: X, Y; 0 at the ends"),
+        ("lower", (n, 2, 2), "1", "factor L of the matrix, one block per joint"),
+        ("inverse", (n, 3), "kg", "1/D: XX, XY, YY; row j+1 for joint j; row 0 is 0"),
+        ("force", (n + 1, 2), "N or N s", "of link i on link i-1: X, Y, 0 at the ends"),
         # Implicit scheme
-        ("viscous", n + 1, "N m s^2", "derivative of a joint's angular impulse by its rate; 0 at the ends"),
+        ("viscous", n + 1, "N m s^2", "derivative of a joint's angular impulse by its rate, 0 at the ends"),
         ("mobility", (3, n), "1/kg", "(m + dt D)^-1 of a link in water: XX, XY, YY"),
-        ("schur", (3, 3), "", "what the links before add to the matrix of the next: X, Y, ANGLE"),
-        ("schur_side", 3, "m/s, N m s", "and to its right-hand side"),
-        ("side", (n, 3), "N s, rad/s", "eliminated right-hand side: impulse X, Y behind a link, and its rate, ANGLE"),
-        ("rate_factor", (n, 3), "", "of impulse X, Y behind a link and of the next rate, ANGLE, in its rate"),
-        ("impulse_factor", (n, 2, 3), "", "of the next impulse X, Y and the next rate, ANGLE, in impulse X, Y"),
-        ("impulse", (n + 1, 2), "N s", "of link i on link i-1: X, Y; 0 at the ends"),
-        ("lack", (), "N m s", "angular momentum about the centre of mass; then a rate, rad/s"),
-        ("inertia", (), "kg m^2", "of the body about it"),
-        # Runge-Kutta: where a step begins, and the weighted mean of the derivatives
+        ("schur", (3, 3), "", "addition of previous links to the matrix of the next: X, Y, ANGLE"),
+        ("schur_side", 3, "m/s, N m s", "addition of previous links to the right-hand side of the next"),
+        ("side", (n, 3), "N s, rad/s", "eliminated right-hand side: impulse X, Y behind a link; rate, ANGLE"),
+        ("rate_factor", (n, 3), "", "dependence of a rate on impulse X, Y behind the link and the next rate, ANGLE"),
+        ("impulse_factor", (n, 2, 3), "", "dependence of impulse X, Y on the next impulse X, Y and rate, ANGLE"),
+        ("impulse", (n + 1, 2), "N s", "of link i on link i-1: X, Y, 0 at the ends"),
+        ("lack", (), "N m s", "missing angular momentum about the centre of mass, then missing rate, rad/s"),
+        ("inertia", (), "kg m^2", "of the body about the centre of mass"),
+        # Runge-Kutta: start of a step, and weighted mean of the derivatives
         ("start_angle start_rate", n, "rad, rad/s", ""),
         ("start_centre start_velocity", 2, "m, m/s", ""),
         ("slope_angle slope_rate", n, "rad/s, rad/s^2", ""),
@@ -120,7 +119,7 @@ def body_work(n: int) -> list[tuple]:
 
 @kernel
 def orient(xs, ks):
-    """Write the sines and cosines of the links' angles into ``sine`` and ``cosine``."""
+    """Set ``sine`` and ``cosine`` of the links' angles."""
     x, k = xs[0], ks[0]
     n, lanes = x.link_angle.shape
     for i in range(n):
@@ -132,8 +131,8 @@ def orient(xs, ks):
 def factorise(ks, links):
     """Factorise G^T M^-1 G = L D L^T, Ekeberg (1993), Eq. 12, into ``lower`` and ``inverse``; after :func:`orient`.
 
-    The matrix couples neighbouring joints only, by 2x2 blocks: with n_i = (-sin, cos) phi_i and ``lever``
-    K_i = h_i^2/I_i n_i n_i^T, link i adds 1/m_i + K_i to the two joints it touches and K_i - 1/m_i between them.
+    The matrix has 2x2 blocks, which couple neighbouring joints. With n_i = (-sin, cos) phi_i and ``lever``
+    K_i = h_i^2/I_i n_i n_i^T, link i adds 1/m_i + K_i to its two joints, and K_i - 1/m_i between them.
     """
     k, p = ks[0], links[0]
     n, lanes = k.sine.shape
@@ -164,12 +163,12 @@ def factorise(ks, links):
 
 @kernel
 def join(ks, links):
-    """Make accelerations or speeds of loose links fit the joints, Ekeberg (1993), Eq. 12 and section 3.6.
+    """Project accelerations or velocities of unconstrained links onto the joints; Ekeberg (1993), Eq. 12, section 3.6.
 
-    Solves (G^T M^-1 G) f = pi - G^T q for the inner forces f and adds M^-1 G f to q: the least change in the
-    metric of the masses, which leaves momentum and angular momentum alone. After :func:`factorise`: ``motion`` holds q
-    and is changed; ``gap`` holds pi and is lost; row j+1 of ``force`` becomes F_j, which acts on link j and, reversed,
-    on link j+1.
+    Solves (G^T M^-1 G) f = pi - G^T q for the inner forces f and adds M^-1 G f to q. This is the smallest change in the
+    metric of the masses; momentum and angular momentum do not change. Call it after :func:`factorise`. ``motion`` is q
+    and is updated. ``gap`` is pi and is overwritten. Row j+1 of ``force`` becomes F_j, which acts on link j, and with
+    the opposite sign on link j+1.
     """
     k, p = ks[0], links[0]
     n, lanes = k.sine.shape
@@ -209,10 +208,10 @@ def join(ks, links):
 
 @kernel
 def accelerate(xs, ks, links):
-    """Write the accelerations of all links into ``motion``, Ekeberg (1993), Eqs. 4, 6, 7, 12; after :func:`orient`.
+    """Set ``motion`` to the accelerations of all links; Ekeberg (1993), Eqs. 4, 6, 7, 12; after :func:`orient`.
 
-    Muscles bend the chain towards the active side. Drag acts against the velocity relative to the water,
-    along and across the link separately, with the square of each component (Eq. 6 prints the magnitudes).
+    Muscles bend the chain towards the active side. Drag is opposite to the velocity relative to the water and quadratic
+    in each of its components along and across the link (Eq. 6 has their magnitudes).
     """
     x, k, p = xs[0], ks[0], links[0]
     n, lanes = x.link_angle.shape
@@ -249,10 +248,14 @@ def accelerate(xs, ks, links):
 
 @kernel
 def inner_forces(rows, number, xs, ks, links, forces):
-    """Inner forces of rows as they are, Ekeberg (1993), Eq. 12.
+    """Compute the inner forces of rows without changing them; Ekeberg (1993), Eq. 12.
 
-    ``rows`` (B, K) begin with ``body_fields``. ``xs`` and ``ks`` are of one lane, ``number`` is the memory of ``xs``;
-    all are lost. ``forces`` (B, n - 1, 2) N are written: of link i+1 on link i, along the axes of the world.
+    Args:
+        rows ((B, K) float): Rows, which start with ``body_fields``.
+        number ((K',) float): Memory of ``xs``, overwritten.
+        xs, ks: State and scratch space with one lane, overwritten.
+        links: Constants of the links.
+        forces ((B, n - 1, 2) float, N): Result, the forces of link i+1 on link i along the axes of the world.
     """
     for b in range(len(rows)):
         for i in range(len(number)):
@@ -265,7 +268,7 @@ def inner_forces(rows, number, xs, ks, links, forces):
 
 @kernel
 def mass_mean(qx, qy, share, mean):
-    """Write the ``mean`` (2, W) of ``qx`` and ``qy`` (n, W), weighted by each link's ``share`` (n,) of the mass."""
+    """Set ``mean`` (2, W) to the means of ``qx`` and ``qy`` (n, W) with the weights ``share`` (n,)."""
     n, lanes = qx.shape
     for e in range(lanes):
         mean[X, e] = mean[Y, e] = 0.0
@@ -277,7 +280,7 @@ def mass_mean(qx, qy, share, mean):
 
 @kernel
 def set_positions(xs, ks, links):
-    """Write the ``link_position`` that fits angles and ``centre`` after :func:`orient`; Ekeberg (1993), section 3.6."""
+    """Set ``link_position`` from angles and ``centre``; Ekeberg (1993), section 3.6; after :func:`orient`."""
     x, k, p = xs[0], ks[0], links[0]
     n, lanes = x.link_angle.shape
     px, py, s, c = x.link_position[X], x.link_position[Y], k.sine, k.cosine
@@ -296,7 +299,7 @@ def set_positions(xs, ks, links):
 
 @kernel
 def set_velocities(xs, ks, links):
-    """Write the ``link_velocity`` that fits ``link_rate`` and ``centre_velocity``; after :func:`orient`."""
+    """Set ``link_velocity`` from ``link_rate`` and ``centre_velocity``; after :func:`orient`."""
     x, k, p = xs[0], ks[0], links[0]
     n, lanes = x.link_angle.shape
     vx, vy, w, s, c = x.link_velocity[X], x.link_velocity[Y], x.link_rate, k.sine, k.cosine
@@ -315,9 +318,9 @@ def set_velocities(xs, ks, links):
 
 @kernel
 def euler(xs, ks, links, steps, dt):
-    """Take ``steps`` steps of the paper's scheme: explicit Euler, then repositioning and projection.
+    """Take ``steps`` steps of the paper's explicit Euler method, then reposition and project the links.
 
-    Ekeberg (1993), section 3.6. Positions move with the old speeds.
+    Positions move with the old velocities. Source: Ekeberg (1993), section 3.6.
     """
     x, k, p = xs[0], ks[0], links[0]
     n, lanes = x.link_angle.shape
@@ -350,10 +353,10 @@ def euler(xs, ks, links, steps, dt):
 
 @kernel
 def load(xs, ks, links, dt):
-    """Muscles and water of an implicit step; after :func:`orient` and :func:`set_velocities`.
+    """Set torques and drag of an implicit step; after :func:`orient` and :func:`set_velocities`.
 
-    Written are ``torque`` without its damping, ``viscous``, what damping and stiffness take of the new rates, ``gap``,
-    ``mobility``, and in ``motion`` the velocities that drag, ``-lambda |v_old| v_new``, would leave loose links.
+    Sets ``torque`` without damping; ``viscous``, the effect of damping and stiffness on the new rates; ``gap``;
+    ``mobility``; and ``motion``, the velocities of unconstrained links after the drag ``-lambda |v_old| v_new``.
     """
     x, k, p = xs[0], ks[0], links[0]
     n, lanes = x.link_angle.shape
@@ -393,10 +396,11 @@ def load(xs, ks, links, dt):
 
 @kernel
 def eliminate(xs, ks, links, dt):
-    """Eliminate rates and impulses of an implicit step from head to tail, by blocks of 1 + 2; after :func:`load`.
+    """Eliminate rates and impulses of an implicit step from head to tail in blocks of 1 + 2; after :func:`load`.
 
-    Link i has its rate omega_i and the impulse F_i in the joint behind it; both are expressed by those of the next
-    link, with ``rate_factor``, ``impulse_factor`` and ``side``. For the last, ``schur`` and ``schur_side`` remain.
+    The unknowns of link i are its rate omega_i and the impulse F_i in the joint behind it. ``rate_factor``,
+    ``impulse_factor`` and ``side`` express them by those of the next link, ``schur`` and ``schur_side`` remain for the
+    last link.
     """
     x, k, p = xs[0], ks[0], links[0]
     n, lanes = x.link_angle.shape
@@ -411,12 +415,12 @@ def eliminate(xs, ks, links, dt):
         h0, h1, inertia = p.half[i], p.half[i + 1], 1.0 / p.inverse_inertia[i]
         for e in range(lanes):
             hxx, hxy, hyy, couple = gxx[i + 1, e], gxy[i + 1, e], gyy[i + 1, e], -viscous[i + 1, e]
-            # The rate.
+            # Rate of the link.
             d = 1.0 / (schur[ANGLE, ANGLE, e] + inertia + viscous[i, e] + viscous[i + 1, e])
             wx, wy = schur[X, ANGLE, e] + h0 * s[i, e], schur[Y, ANGLE, e] - h0 * c[i, e]
             bw = schur_side[ANGLE, e] + inertia * omega[i, e] + dt * (torque[i + 1, e] - torque[i, e])
             fx, fy, fw = wx * d, wy * d, couple * d
-            # The impulse behind the link.
+            # Impulse behind the link.
             xx = schur[X, X, e] - gxx[i, e] - hxx - fx * wx
             xy = schur[X, Y, e] - gxy[i, e] - hxy - fx * wy
             yy = schur[Y, Y, e] - gyy[i, e] - hyy - fy * wy
@@ -429,7 +433,7 @@ def eliminate(xs, ks, links, dt):
             pxx, pyx = ixx * hxx + ixy * hxy, ixy * hxx + iyy * hxy
             pxy, pyy = ixx * hxy + ixy * hyy, ixy * hxy + iyy * hyy
             zx, zy = ixx * bx + ixy * by, ixy * bx + iyy * by
-            # What both add to the next link.
+            # Additions to the equations of the next link.
             schur[ANGLE, ANGLE, e] = -fw * couple - xw * pxw - yw * pyw
             schur[X, ANGLE, e] = -xw * pxx - yw * pyx
             schur[Y, ANGLE, e] = -xw * pxy - yw * pyy
@@ -447,7 +451,7 @@ def eliminate(xs, ks, links, dt):
 
 @kernel
 def substitute(xs, ks, links, dt):
-    """Find the new ``link_rate`` and ``impulse`` of an implicit step from tail to head; after :func:`eliminate`."""
+    """Set the new ``link_rate`` and ``impulse`` of an implicit step from tail to head; after :func:`eliminate`."""
     x, k, p = xs[0], ks[0], links[0]
     n, lanes = x.link_angle.shape
     omega, impulse, side, rate, factor = x.link_rate, k.impulse, k.side, k.rate_factor, k.impulse_factor
@@ -467,10 +471,10 @@ def substitute(xs, ks, links, dt):
 
 @kernel
 def move(xs, ks, links, dt):
-    """End an implicit step: velocities under the impulses, and angles and centre with the new speeds.
+    """Finish an implicit step: set velocities from the impulses, then angles and centre from the velocities.
 
-    These velocities fit the joints of the old shape. Those that fit the new one lack some angular momentum about the
-    centre, which the body gets back by rotating as a whole: without water it keeps all.
+    These velocities fit the joints of the old shape. Velocities that fit the new shape lack some angular momentum about
+    the centre. A rotation of the whole body restores it, so that angular momentum is conserved without water.
     """
     x, k, p = xs[0], ks[0], links[0]
     n, lanes = x.link_angle.shape
@@ -512,12 +516,12 @@ def move(xs, ks, links, dt):
 
 @kernel
 def implicit(xs, ks, links, steps, dt):
-    """Take ``steps`` linearly implicit steps in angles and centre of mass; the scheme is ours.
+    """Take ``steps`` linearly implicit steps in angles and centre of mass; the scheme is not from the paper.
 
-    Muscle stiffness and damping act on the new rates, drag is ``-lambda |v_old| v_new``, and positions move with
-    the new speeds. The unknowns are the rates omega_i and the impulses F_i in the joints, link by link: a
-    symmetric quasi-definite band, eliminated by blocks of 1 + 2. Velocities of the links follow from their
-    momentum equations with the mobility (m + dt D)^-1.
+    Muscle stiffness and damping act on the new rates, drag is ``-lambda |v_old| v_new``, and positions move with the
+    new velocities. The unknowns are the rates omega_i and the impulses F_i in the joints. Their matrix is a symmetric
+    quasi-definite band, which is eliminated in blocks of 1 + 2. Velocities of the links follow from their momentum
+    equations with the mobility (m + dt D)^-1.
     """
     orient(xs, ks)
     for _ in range(steps):
@@ -529,7 +533,7 @@ def implicit(xs, ks, links, steps, dt):
 
 @kernel
 def keep_start(value, start, slope):
-    """Keep where a Runge-Kutta step of values (n, W) begins, and clear the weighted mean of their derivatives."""
+    """Store the start of a Runge-Kutta step of values (n, W), and set the mean of their derivatives to 0."""
     for i in range(value.shape[0]):
         for e in range(value.shape[1]):
             start[i, e] = value[i, e]
@@ -538,7 +542,7 @@ def keep_start(value, start, slope):
 
 @kernel
 def add_slope(value, derivative, start, slope, part, ahead):
-    """Add ``part`` of a derivative (n, W) to the mean, and move the value ``ahead`` (s) from the start by it."""
+    """Add a derivative (n, W) times ``part`` to the mean, and set the value ``ahead`` (s) of the start."""
     for i in range(value.shape[0]):
         for e in range(value.shape[1]):
             rate = derivative[i, e]
@@ -548,7 +552,7 @@ def add_slope(value, derivative, start, slope, part, ahead):
 
 @kernel
 def follow_slope(value, start, slope, dt):
-    """End a Runge-Kutta step: the start plus ``dt`` (s) times the mean of the derivatives."""
+    """Set values to their start plus ``dt`` (s) times the mean of the derivatives."""
     for i in range(value.shape[0]):
         for e in range(value.shape[1]):
             value[i, e] = start[i, e] + dt * slope[i, e]
@@ -556,7 +560,7 @@ def follow_slope(value, start, slope, dt):
 
 @kernel
 def start_runge_kutta(xs, ks):
-    """Begin a Runge-Kutta step of the mechanics."""
+    """Start a Runge-Kutta step of the mechanics."""
     x, k = xs[0], ks[0]
     keep_start(x.link_angle, k.start_angle, k.slope_angle)
     keep_start(x.link_rate, k.start_rate, k.slope_rate)
@@ -566,9 +570,9 @@ def start_runge_kutta(xs, ks):
 
 @kernel
 def runge_kutta_stage(xs, ks, links, part, ahead):
-    """One of the four evaluations of a Runge-Kutta step of the mechanics, in angles and centre of mass.
+    """Take one of the four stages of a Runge-Kutta step of the mechanics, in angles and centre of mass.
 
-    After :func:`start_runge_kutta`; ``part`` and ``ahead`` as in :func:`add_slope`.
+    Call it after :func:`start_runge_kutta`; for ``part`` and ``ahead`` see :func:`add_slope`.
     """
     x, k = xs[0], ks[0]
     orient(xs, ks)
@@ -583,7 +587,7 @@ def runge_kutta_stage(xs, ks, links, part, ahead):
 
 @kernel
 def finish_runge_kutta(xs, ks, links, dt):
-    """End a Runge-Kutta step of the mechanics."""
+    """Finish a Runge-Kutta step of the mechanics."""
     x, k = xs[0], ks[0]
     follow_slope(x.link_angle, k.start_angle, k.slope_angle, dt)
     follow_slope(x.link_rate, k.start_rate, k.slope_rate, dt)
@@ -596,7 +600,7 @@ def finish_runge_kutta(xs, ks, links, dt):
 
 @kernel
 def runge_kutta(xs, ks, links, steps, dt):
-    """Take ``steps`` fourth-order steps of the mechanics, the reference for the other schemes."""
+    """Take ``steps`` fourth-order Runge-Kutta steps of the mechanics."""
     for _ in range(steps):
         start_runge_kutta(xs, ks)
         runge_kutta_stage(xs, ks, links, 1.0 / 6.0, 0.5 * dt)
@@ -608,7 +612,7 @@ def runge_kutta(xs, ks, links, steps, dt):
 
 @kernel
 def clear_work(xs):
-    """Set ``work`` and ``spent`` to 0, for a new ``advance``."""
+    """Set ``work`` and ``spent`` to 0 for a new ``advance``."""
     x = xs[0]
     lanes = x.work.shape[0]
     for e in range(lanes):
@@ -617,11 +621,11 @@ def clear_work(xs):
 
 @kernel
 def begin_step(xs, dt):
-    """Set what bends the body from outside, and add what its muscles do in the coming ``dt`` to ``work`` and ``spent``.
+    """Set the external torques, and add the muscles' energy of the next ``dt`` to ``work`` and ``spent``.
 
-    Rates are the present ones. Each side counts for itself, so that pulling against the other is not free. Work is that
-    of the active part of Eq. 7 while the muscle shortens, dt alpha sum (M_L max(v, 0) + M_R max(-v, 0)) with
-    v = omega_j - omega_{j+1}; spent is that and the heat of activity, dt alpha ``MAINTENANCE`` sum (M_L + M_R).
+    Rates are those at the start of the step. Each side counts separately, so that co-contraction is not free. The work
+    is that of the active part of Eq. 7 in shortening muscles, dt alpha sum (M_L max(v, 0) + M_R max(-v, 0)) with
+    v = omega_j - omega_{j+1}. ``spent`` also includes the heat of activity, dt alpha `MAINTENANCE` sum (M_L + M_R).
     """
     force(xs, dt)
     x = xs[0]
@@ -638,13 +642,13 @@ def begin_step(xs, dt):
 
 @kernel
 def end_step(xs, dt):
-    """Move the clock by ``dt`` (s); ``status`` becomes BENT where a joint is beyond ``LARGEST_JOINT_ANGLE``."""
+    """Advance the time by ``dt`` (s); ``status`` becomes BENT if a joint is beyond ``LARGEST_JOINT_ANGLE``."""
     x = xs[0]
     n, lanes = x.link_angle.shape
     for j in range(n - 1):
         for e in range(lanes):
             angle = abs(x.link_angle[j + 1, e] - x.link_angle[j, e])
-            # An angle that is not finite is for BROKEN to tell.
+            # Angles that are not finite have the status BROKEN.
             x.status[e] = BENT if (angle > LARGEST_JOINT_ANGLE) & (angle < 1e300) else x.status[e]
     for e in range(lanes):
         x.time[e] += dt
@@ -663,9 +667,9 @@ def move_body(xs, ks, links, scheme, steps, dt):
 
 @kernel
 def swim(xs, ks, steps, dt, links, scheme, substeps):
-    """Advance the body by ``steps`` steps of ``dt``, ``substeps`` in each, with the motoneurons held.
+    """Advance the body by ``steps`` steps of ``dt`` with ``substeps`` each; the motoneurons are constant.
 
-    ``status`` becomes BENT where a joint passes ``LARGEST_JOINT_ANGLE``.
+    ``status`` becomes BENT if a joint exceeds ``LARGEST_JOINT_ANGLE``.
     """
     clear_work(xs)
     for _ in range(steps):

@@ -1,4 +1,4 @@
-"""Torques from outside that bend a lamprey which swims, as kernels: a wave of one frequency, joint by joint."""
+"""Kernel of external torques that bend a swimming lamprey, sinusoidal with a lag for each joint."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from ..core.kernels.jit import kernel, sincos
 
 @kernel
 def force(xs, dt):
-    """Write the ``forced_torque`` of the coming step of ``dt`` (s), which is that at its middle; 0 where none is asked.
+    """Set the ``forced_torque`` of each joint at the middle of the next step of ``dt`` (s).
 
-    A positive torque increases the angle of its joint.
+    It is ``forced_bending * cos(2 pi forced_frequency t - forced_lag)``. A positive torque increases the joint angle.
     """
     x = xs[0]
     joints, lanes = x.forced_bending.shape

@@ -1,4 +1,4 @@
-"""The spinal cord without its body, as in fictive swimming: drive it, bend it, watch its rhythm."""
+"""Spinal cord without the body, as in experiments on fictive swimming."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ _DRIVEN = ("tonic", "asymmetry", "head_extra", "joint_angle", "edge")
 
 
 class IsolatedCord(InLanes):
-    """The spinal cord of Ekeberg (1993) in a dish: its edge cells sense the bending that is imposed.
+    """Isolated spinal cord of Ekeberg (1993) with edge cells that sense imposed joint angles.
 
-    Its drive is the brainstem's tonic level, asymmetry and head extra, as `Lamprey`'s, and then the angle (rad) of
-    every joint, head to tail, in all 3 + n - 1 numbers. The paper's neurons take Euler steps.
+    The drive has 3 + n - 1 numbers: tonic level, asymmetry and head extra of the brainstem, as in `Lamprey`, and the
+    angle (rad) of each joint, head to tail. The neurons use the paper's Euler steps.
 
-    Signals, by name, each with a leading axis of rows:
+    Signals, each with a leading axis of rows:
 
     {signals}
 
-    It starts silent but for ``kick``, and takes the state of the neurons, as `Lamprey` does with a cord.
+    The cord starts silent except for ``kick``. Start values are ``kick`` and ``neuron``, as in `Lamprey`.
 
     Args:
-        params: The body that it was taken from: lengths of links, and ``feedback``.
-        dt (s): Step of the neurons, 10 ms by default.
-        threads: Threads that advance many rows. Results do not depend on it.
-        circuit (Circuit, mapping, file, or name): Changes of the paper's cord, or another nervous system, see
+        circuit (Circuit, mapping, file, or name): Changes to the paper's cord, or another nervous system, see
             `Lamprey`.
+        params (LampreyParams): Body, which determines the lengths of links and ``feedback``.
+        dt (s): Time step of the neurons, by default 10 ms.
+        threads: Number of threads. Results do not depend on it.
 
     Raises:
-        ValueError: For a circuit that does not fit the body.
+        ValueError: If the circuit does not fit the body.
 
     Examples:
-        The head moved by hand, faster than the cord's own rhythm of 3.81 Hz, which follows (moved at the tail alone, it
-        would not):
+        Entrain the cord by bending the head faster than its free rhythm of 3.81 Hz; bending only the tail would not
+        suffice:
 
         >>> import numpy as np
         >>> from gymnosoma.envs import simulate
@@ -60,7 +60,7 @@ class IsolatedCord(InLanes):
         >>> print(f"{Swimming(IsolatedCord(), run).frequency:.2f} Hz")
         4.10 Hz
 
-        Phase lag along the cord against the extra drive of its head, many cords side by side:
+        Show that the phase lag along the cord increases with the extra drive of the head:
 
         >>> from gymnosoma.envs.lamprey.analysis import swim
         >>> drives = [[0.4, 0.0, extra, *np.zeros(9)] for extra in (0.0, 0.7, 1.4)]
@@ -72,10 +72,10 @@ class IsolatedCord(InLanes):
 
     SIGNALS: Mapping[str, Signal] = {
         "time": Signal("()", "s"),
-        "joint_angle": Signal("(n - 1,)", "rad", "imposed in the last ``advance``"),
-        "edge_cell": Signal("(2, n - 1)", "1/m", "left and right: curvature where it stretches the side", "edge"),
-        "motoneuron": Signal("(2, n - 1)", "1", "left and right, in force during the last step"),
-        "neurons": Signal("(2, P, S)", "1", "outputs of left and right cells, by population (EIN, CCIN, LIN, MN)"),
+        "joint_angle": Signal("(n - 1,)", "rad", "imposed angle in the last ``advance``"),
+        "edge_cell": Signal("(2, n - 1)", "1/m", "left and right: curvature that stretches this side", "edge"),
+        "motoneuron": Signal("(2, n - 1)", "1", "output of left and right motoneurons in the last step"),
+        "neurons": Signal("(2, P, S)", "1", "outputs of left and right cells, by population"),
     }
 
     failures: Mapping[float, str] = {BROKEN: "the state is not finite"}
@@ -103,7 +103,7 @@ class IsolatedCord(InLanes):
         self._stepper = Stepper(self.state, work, FICTIVE, threads, constant=self.parameters, driven=_DRIVEN)
 
     def rows(self, count: int) -> NDArray[Any]:
-        """Make ``count`` rows of state: straight, silent and intact."""
+        """Return ``count`` rows of cords that are straight, silent and intact."""
         rows = np.zeros(count, self.state)
         rows["feedback"] = self.params.feedback
         self.circuit.intact(rows)
@@ -119,7 +119,7 @@ class IsolatedCord(InLanes):
             fresh[name] = values[name]
 
     def neurons(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Outputs (B, 2, P, S) of all neurons, left and right, by population and segment."""
+        """Return the outputs (B, 2, P, S) of all neurons, left and right, by population and segment."""
         return self.circuit.outputs(rows, self._record)
 
     def _arguments(self) -> tuple[Any, ...]:
@@ -133,10 +133,16 @@ class IsolatedCord(InLanes):
     def sense(
         self, rows: NDArray[Any], brainstem: NDArray[np.float64], edge_cell: NDArray[np.float64], steps: int
     ) -> None:
-        """Advance all rows with the brainstem's drive (B, 3) and the edge cells (B, 2, n - 1) 1/m held.
+        """Advance all rows by ``steps`` steps with constant inputs.
 
-        Then ``output`` of the rows is the mean of their motoneurons during these steps, ``excite`` and ``inhibit`` of
-        what those receive, (B, 2, n - 1) each.
+        This sets ``output``, ``excite`` and ``inhibit`` (B, 2, n - 1) of the rows: mean output of the motoneurons
+        during these steps, and means of their excitatory and inhibitory inputs.
+
+        Args:
+            rows: Rows of cords, updated in place.
+            brainstem ((B, 3) float): Tonic level, asymmetry and head extra.
+            edge_cell ((B, 2, n - 1) float, 1/m): Output of the edge cells.
+            steps: Number of time steps.
         """
         rows["tonic"], rows["asymmetry"], rows["head_extra"] = brainstem.T
         rows["edge"] = edge_cell

@@ -1,8 +1,8 @@
-"""Nerves of the lamprey as kernels: a circuit in a loop with the body, a circuit alone, and motoneurons alone.
+"""Kernels of the lamprey's nervous system: circuit with body, isolated circuit, and motoneurons with body.
 
-The spinal cord of Ekeberg (1993) is such a circuit, ``assets/lamprey/circuits/cord.toml``. Kernels work on lanes and
-take records as those of ``body.py`` do; ``xs`` and ``ks`` hold the fields of the circuit
-(``core/circuit/kernels.py``) beside those of the body, or of an isolated cord. Side 0 is left, 1 right.
+The spinal cord of Ekeberg (1993) is a circuit, ``assets/lamprey/circuits/cord.toml``. Kernels work on lanes and take
+records like those of ``body.py``. ``xs`` and ``ks`` have the fields of the circuit (``core/circuit/kernels.py``), and
+those of the body or the isolated cord. Side 0 is left, 1 is right.
 """
 
 from __future__ import annotations
@@ -42,44 +42,44 @@ from .body import (
 
 
 def residual_fields(n: int) -> list[tuple]:
-    """Fields of an animal of ``n`` links with a circuit that are its own."""
-    return fields(("residual", (2, n - 1), "1", "left; right, added to what drives the muscles of every joint"))
+    """Return the fields of residual actions on an animal of ``n`` links with a circuit."""
+    return fields(("residual", (2, n - 1), "1", "left, right, added to the drive of each joint's muscles"))
 
 
 def motoneuron_fields(n: int) -> list[tuple]:
-    """Fields that motoneurons without a cord, one a side and joint, add to the record of a body of ``n`` links."""
+    """Return the fields of motoneurons without a cord, one per side and joint, for a body of ``n`` links."""
     return fields(
-        ("excitation inhibition", (2, n - 1), "1", "left; right: delayed inputs xi+ and xi- of Eq. 1"),
+        ("excitation inhibition", (2, n - 1), "1", "left, right: delayed inputs xi+ and xi- of Eq. 1"),
         ("command", (2, n - 1), "1", "from -1 (fully inhibited) to 1 (fully excited)"),
     )
 
 
 def motoneuron_dtype() -> np.dtype:
-    """Record of a motoneuron's constants."""
+    """Return the record of a motoneuron's constants."""
     return record(
         ("threshold gain rate", (), "1, 1, 1/s", "Theta, Gamma and 1/tau_D of Table 1"),
-        ("excite inhibit", (), "1", "what a command of 1 or -1 adds up to"),
+        ("excite inhibit", (), "1", "input at a command of 1 and of -1"),
     )
 
 
 def isolated_fields(n: int) -> list[tuple]:
-    """Fields of a cord without a body that come before the circuit's; joints are left; right."""
+    """Return the fields of an isolated cord that precede those of the circuit; sides are left, right."""
     return fields(
         ("time", (), "s", ""),
         ("status", (), "1", "0 or BROKEN"),
-        ("joint_angle", n - 1, "rad", "given, for the record"),
-        ("edge", (2, n - 1), "1/m", "given: what it senses"),
-        ("motoneuron output", (2, n - 1), "1", "output, and its mean during ``advance``"),
-        ("excite inhibit", (2, n - 1), "1", "means of what its motoneurons receive"),
+        ("joint_angle", n - 1, "rad", "imposed angle, for recordings"),
+        ("edge", (2, n - 1), "1/m", "imposed output of the edge cells"),
+        ("motoneuron output", (2, n - 1), "1", "output of motoneurons, and its mean during ``advance``"),
+        ("excite inhibit", (2, n - 1), "1", "mean inputs of motoneurons during ``advance``"),
         ("feedback", (), "m", "strength of the edge cells' synapses"),
     )
 
 
 @kernel
 def sense_curvature(xs, ks, links):
-    """Write what is ``sensed`` by side and joint: curvature where it stretches the side, times the ``feedback``.
+    """Set ``sensed`` by side and joint: the curvature that stretches this side, times ``feedback``.
 
-    Ekeberg (1993), Eq. 8.
+    Source: Ekeberg (1993), Eq. 8.
     """
     x, k, p = xs[0], ks[0], links[0]
     n, lanes = x.link_angle.shape
@@ -93,7 +93,7 @@ def sense_curvature(xs, ks, links):
 
 @kernel
 def drive_muscles(xs, ks, circuit):
-    """Write the ``motoneuron`` of every joint, 0 .. 1: what the circuit drives it with, plus ``residual``."""
+    """Set the ``motoneuron`` of each joint, from 0 to 1: output of the circuit plus ``residual``."""
     x, k = xs[0], ks[0]
     sides, joints, lanes = x.motoneuron.shape
     drive_joints(ks, circuit)
@@ -106,7 +106,7 @@ def drive_muscles(xs, ks, circuit):
 
 @kernel
 def fire(xs, ks, links, circuit, cut):
-    """Write the outputs of all cells and the ``motoneuron`` of every joint."""
+    """Set the outputs of all cells and the ``motoneuron`` of each joint."""
     sense_curvature(xs, ks, links)
     fire_circuit(xs, ks, circuit, cut)
     drive_muscles(xs, ks, circuit)
@@ -114,17 +114,17 @@ def fire(xs, ks, links, circuit, cut):
 
 @kernel
 def prepare_swimming(xs, ks, dt, links, circuit, scheme, substeps):
-    """Do what follows from the parameters alone."""
+    """Compute constants of an ``advance`` that depend only on parameters."""
     prepare_circuit(xs, ks, circuit)
 
 
 @kernel
 def swim(xs, ks, steps, dt, links, circuit, scheme, substeps):
-    """Advance circuit and body by ``steps`` steps of ``dt``, ``substeps`` of the body in each, the drive held.
+    """Advance circuit and body by ``steps`` steps of ``dt`` with ``substeps`` of the body each; the drive is constant.
 
-    In each step edge cells and motoneurons are taken from the state at its start, then the neurons step as
-    `step_circuit` says, then the body moves with these motoneurons, by EULER or IMPLICIT; Ekeberg (1993), sections 2
-    and 3, where dt is 10 ms. ``status`` becomes BENT where a joint passes ``LARGEST_JOINT_ANGLE``.
+    In each step, edge cells and motoneurons are computed from the state at its start. Then the neurons advance by
+    `step_circuit`, and the body advances with these motoneurons by EULER or IMPLICIT. ``status`` becomes BENT if a
+    joint exceeds ``LARGEST_JOINT_ANGLE``. Source: Ekeberg (1993), sections 2 and 3, with a dt of 10 ms.
     """
     clear_work(xs)
     prepare_drive(xs, ks, circuit)
@@ -139,13 +139,13 @@ def swim(xs, ks, steps, dt, links, circuit, scheme, substeps):
 
 @kernel
 def prepare_reference(xs, ks, dt, links, circuit):
-    """Do what follows from the parameters alone."""
+    """Compute constants of an ``advance`` that depend only on parameters."""
     prepare_circuit(xs, ks, circuit)
 
 
 @kernel
 def swim_reference(xs, ks, steps, dt, links, circuit):
-    """Swim as :func:`swim` does, with neurons and body in one fourth-order step of ``dt``."""
+    """Advance like :func:`swim`, with one fourth-order step of ``dt`` for neurons and body together."""
     clear_work(xs)
     prepare_drive(xs, ks, circuit)
     cut = is_cut(ks)
@@ -167,7 +167,7 @@ def swim_reference(xs, ks, steps, dt, links, circuit):
 
 @kernel
 def respond(xs, neuron):
-    """Write the ``motoneuron`` of every joint, of motoneurons without a cord; Ekeberg (1993), Eq. 2."""
+    """Set the ``motoneuron`` of each joint, for motoneurons without a cord; Ekeberg (1993), Eq. 2."""
     x, p = xs[0], neuron[0]
     sides, joints, lanes = x.motoneuron.shape
     for side in range(sides):
@@ -179,7 +179,7 @@ def respond(xs, neuron):
 
 @kernel
 def follow(xs, neuron, part):
-    """Move what excites and inhibits motoneurons without a cord by ``part`` of the way to its goal; Eq. 1."""
+    """Move ``excitation`` and ``inhibition`` of motoneurons by ``part`` of the way to their commands; Eq. 1."""
     x, p = xs[0], neuron[0]
     sides, joints, lanes = x.motoneuron.shape
     for side in range(sides):
@@ -193,10 +193,10 @@ def follow(xs, neuron, part):
 
 @kernel
 def swim_driven(xs, ks, steps, dt, links, neuron, scheme, substeps):
-    """Advance motoneurons and body as :func:`swim` does, the command of the motoneurons held.
+    """Advance motoneurons and body like :func:`swim`; the commands of the motoneurons are constant.
 
-    ``xs`` holds ``body_fields`` and ``motoneuron_fields``, ``ks`` ``body_work``, ``neuron`` is one record of
-    ``motoneuron_dtype``. Under RUNGE_KUTTA the motoneurons that act during a step are those at its middle, exactly.
+    ``xs`` has ``body_fields`` and ``motoneuron_fields``, ``ks`` has ``body_work``, and ``neuron`` is one record of
+    ``motoneuron_dtype``. With RUNGE_KUTTA, the motoneurons during a step have their exact state at its middle.
     """
     clear_work(xs)
     rate = neuron[0].rate
@@ -213,13 +213,13 @@ def swim_driven(xs, ks, steps, dt, links, neuron, scheme, substeps):
 
 @kernel
 def prepare_fictive(xs, ks, dt, circuit):
-    """Do what follows from the parameters alone."""
+    """Compute constants of an ``advance`` that depend only on parameters."""
     prepare_circuit(xs, ks, circuit)
 
 
 @kernel
 def fictive(xs, ks, steps, dt, circuit):
-    """Advance an isolated circuit by ``steps`` steps of ``dt``, with what it senses held."""
+    """Advance an isolated circuit by ``steps`` steps of ``dt``; its senses are constant."""
     x, k, p = xs[0], ks[0], circuit[0]
     sides, joints, lanes = x.edge.shape
     prepare_drive(xs, ks, circuit)
@@ -254,4 +254,4 @@ REFERENCE = batch_kernel(swim_reference, BROKEN, prepare=prepare_reference)
 DRIVEN = batch_kernel(swim_driven, BROKEN)
 
 FICTIVE = batch_kernel(fictive, BROKEN, together=False, prepare=prepare_fictive)
-"""A circuit without the body, as in fictive swimming."""
+"""Kernels of a circuit without the body, as in fictive swimming."""

@@ -1,4 +1,4 @@
-"""Parameters of the lamprey in SI, from the paper's tables."""
+"""Parameters of the lamprey in SI, from the tables of Ekeberg (1993)."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ from .body import MUSCLES, links_dtype
 from .nerves import motoneuron_dtype
 
 MAX_LINKS = 100
+"""Maximum number of links."""
 
 
 @cache
 def table() -> dict[str, Any]:
-    """Constants of Ekeberg (1993) in SI."""
+    """Return the constants of Ekeberg (1993) in SI, by name."""
     return read_table("lamprey/body.toml")
 
 
@@ -32,26 +33,26 @@ def _column(name: str) -> tuple[float, ...]:
 
 
 PHYSICAL = {
-    "muscle_gain": Option(0.0, 3.0, "N m", "torque that a fully active motoneuron adds, alpha, by joint"),
-    "muscle_stiffness": Option(0.0, 0.3, "N m", "stiffness that a fully active motoneuron adds, beta, by joint"),
-    "tonic_stiffness": Option(0.0, 1e4, "1", "stiffness at rest in units of ``muscle_stiffness``, gamma, by joint"),
+    "muscle_gain": Option(0.0, 3.0, "N m", "torque of a fully active motoneuron, alpha, by joint"),
+    "muscle_stiffness": Option(0.0, 0.3, "N m", "stiffness of a fully active motoneuron, beta, by joint"),
+    "tonic_stiffness": Option(0.0, 1e4, "1", "stiffness at rest relative to ``muscle_stiffness``, gamma, by joint"),
     "damping": Option(0.0, 0.03, "N m s", "damping of a joint, delta, by joint"),
     "water": Option(0.0, 1e3, "1", "factor on the drag coefficients"),
-    "feedback": Option(0.0, 100.0, "m", "strength of the edge cells' synapses in the cord; 0 opens the loop"),
+    "feedback": Option(0.0, 100.0, "m", "strength of the edge cells' synapses; 0 opens the feedback loop"),
 }
-"""Parameters that a row may change."""
+"""Parameters that may differ between rows."""
 
 
 def physical(joints: int) -> dict[str, Option]:
-    """Parameters that a row of a body with so many joints may change; of muscles one number serves all joints."""
+    """Return the parameters that may differ between rows of a body with this number of joints."""
     own = {name: replace(option, shape=(joints,)) if name in MUSCLES else option for name, option in PHYSICAL.items()}
-    lag = "lag of it, by joint: it is ``forced_bending`` cos(2 pi ``forced_frequency`` time - lag)"
+    lag = "lag by joint; the torque is ``forced_bending`` cos(2 pi ``forced_frequency`` time - ``forced_lag``)"
     return {
         **own,
         "current": Option(-10.0, 10.0, "m/s", "velocity of the water, x and y", (2,)),
-        "forced_bending": Option(0.0, 3.0, "N m", "amplitude of a torque from outside, by joint", (joints,)),
+        "forced_bending": Option(0.0, 3.0, "N m", "amplitude of an external torque, by joint", (joints,)),
         "forced_lag": Option(-100.0, 100.0, "rad", lag, (joints,)),
-        "forced_frequency": Option(0.0, 100.0, "Hz", "frequency of it; 0: it is constant"),
+        "forced_frequency": Option(0.0, 100.0, "Hz", "frequency of the external torque; 0 is constant"),
     }
 
 
@@ -59,10 +60,10 @@ LINKS = {
     "length": Option(3e-4, 3.0, "m", "length of a link"),
     "mass": Option(1e-6, 5.0, "kg", "mass of a link"),
     "inertia": Option(1e-11, 5e-4, "kg m^2", "moment of inertia of a link about its midpoint"),
-    "drag_perpendicular": Option(0.0, 500.0, "N s^2/m^2", "drag coefficient of a link across it"),
-    "drag_parallel": Option(0.0, 500.0, "N s^2/m^2", "drag coefficient of a link along it"),
+    "drag_perpendicular": Option(0.0, 500.0, "N s^2/m^2", "drag coefficient of a link across its axis"),
+    "drag_parallel": Option(0.0, 500.0, "N s^2/m^2", "drag coefficient of a link along its axis"),
 }
-"""Parameters of the links, which all rows share."""
+"""Parameters of the links, which are equal in all rows."""
 
 
 @documented(LINKS | PHYSICAL)
@@ -70,17 +71,18 @@ LINKS = {
 class LampreyParams:
     """Physical parameters of one lamprey; the defaults are the paper's.
 
-    Those of links have an entry for each of 3 to 100 links, head to tail. Those of muscles are a number, or one for
-    each joint: "measured values for muscle parameters would be desirable", section 5.
+    Parameters of links have one entry per link, head to tail, for 3 to 100 links. Parameters of muscles are one number
+    for all joints, or one per joint. The paper has no measurements of muscle parameters (section 5).
 
     Args:
         {ranges}
 
     Raises:
-        ValueError: For a value out of these ranges, some orders of magnitude around the paper's.
+        ValueError: If a value has the wrong shape or is out of range. Ranges include a few orders of magnitude around
+            the paper's values.
 
     Examples:
-        Muscles that fade towards the tail, and a body of another shape:
+        Muscles that become weaker towards the tail, and a body with another shape:
 
         >>> import numpy as np
         >>> from gymnosoma.envs.lamprey import LampreyParams
@@ -108,7 +110,7 @@ class LampreyParams:
             column = option.check(name, value)
             if not (column.shape == np.shape(self.length) and column.ndim == 1 and 3 <= column.size <= MAX_LINKS):
                 raise ValueError(
-                    f"{name} must hold a number for each of 3 to {MAX_LINKS} links, as many as length, "
+                    f"{name} must be one number per link, with 3 to {MAX_LINKS} links and the shape of length, "
                     f"got {shown(value)}"
                 )
         joints = len(self.length) - 1
@@ -117,8 +119,8 @@ class LampreyParams:
             if name not in MUSCLES:
                 number(name, value)
             if option.check(name, value).shape not in ((), (joints,)):
-                raise ValueError(f"{name} must be a number, or one for each of {joints} joints, got {shown(value)}")
-        for name in (*LINKS, *MUSCLES):  # arrays and lists are as welcome, but a frozen value is hashed and compared
+                raise ValueError(f"{name} must be a number or {joints} numbers, one per joint, got {shown(value)}")
+        for name in (*LINKS, *MUSCLES):  # tuples can be hashed and compared
             value = getattr(self, name)
             if np.ndim(value):
                 object.__setattr__(self, name, tuple(np.asarray(value, float).tolist()))
@@ -136,37 +138,39 @@ class LampreyParams:
         nose_drag: float = 0.8,
         **others: Any,
     ) -> Self:
-        """Make a body from its shape, as Ekeberg (1993) does in sections 3.1 and 3.2.
+        """Compute the parameters of a body from its shape; Ekeberg (1993), sections 3.1 and 3.2.
 
-        Mass is density times volume; the moment of inertia is that of an elliptical cylinder, m (w^2 / 16 + l^2 / 12);
-        drag across a link is density * drag / 2 times its side, l h.
+        The mass is density times volume. The moment of inertia of a link is that of an elliptical cylinder,
+        m (w^2 / 16 + l^2 / 12). The drag coefficient across a link is density * drag / 2 times its side area, l h.
 
         Args:
-            width, height (float or array, m): Axes of the elliptical cross section; arrays at evenly spaced places from
-                the tip of the head to that of the tail, linear in between. The paper's is 0.02 wide for about a third
-                of the body, then tapers to the tail, and 0.03 high.
-            length, links (float, m, and int): Of the body, in equal links.
-            density (kg/m^3): Of water, and so of the animal.
-            fill: Area of a cross section by w h: pi / 4 is an ellipse, and 1 / 4 what Table 3 was computed with.
-            drag, nose_drag: Coefficient C of Eq. 5 across the body, and along it for its largest cross section,
-                ``fill`` w h. Like the values of Table 3, which the paper calls estimates, the drag along the body is
-                spread over the first third, 3 : 2 : 1 over three of ten links; 0.8 gives their size.
-            **others: Muscles, ``water`` and ``feedback``, see above.
+            width, height (float or array, m): Axes of the elliptical cross section. Arrays are for evenly spaced places
+                from the tip of the head to the tip of the tail, linearly interpolated. The paper's body is 0.02 m wide
+                for about a third of its length, then tapers to the tail, and 0.03 m high.
+            length (m): Length of the body.
+            links: Number of links of equal length.
+            density (kg/m^3): Density of the animal and the water.
+            fill: Area of a cross section divided by w h: pi / 4 for an ellipse, 1 / 4 for the values of Table 3.
+            drag, nose_drag: Coefficient C of Eq. 5, across the body, and along it for its largest cross section
+                ``fill`` w h. The drag along the body acts on the first third, distributed 3 : 2 : 1 over three of ten
+                links as in Table 3. A ``nose_drag`` of 0.8 gives the size of its values, which the paper calls
+                estimates.
+            **others: Parameters of muscles, ``water`` and ``feedback``, see the class.
 
         Raises:
-            ValueError: For a number that is negative or not finite, or links beyond their ranges.
+            ValueError: If a number is negative or not finite, or a parameter of the links is out of range.
         """
         whole("links", links, 3, MAX_LINKS)
         total = number("length", length, above=0, maximum=MAX_LINKS * LINKS["length"].high)
         for name, factor in {"density": density, "fill": fill, "drag": drag, "nose_drag": nose_drag}.items():
             number(name, factor, minimum=0, maximum=1e5)
-        fine = 60  # places in a link
+        fine = 60  # sampling points per link
         middle = (np.arange(links * fine) + 0.5) / (links * fine)
         axes = {}
         for name, value in (("width", width), ("height", height)):
             outline = np.atleast_1d(numbers(name, value, minimum=0, maximum=10))
             if outline.ndim > 1 or not outline.size:
-                raise ValueError(f"{name} must be a number or a list of them, got {shown(value)}")
+                raise ValueError(f"{name} must be a number or a list of numbers, got {shown(value)}")
             axes[name] = np.interp(middle, np.linspace(0.0, 1.0, len(outline)), outline).reshape(links, fine)
         link = total / links
         area = fill * axes["width"] * axes["height"]
@@ -183,7 +187,7 @@ class LampreyParams:
         )
 
     def links(self) -> NDArray[Any]:
-        """Constants of the links for the kernels, (1,) record."""
+        """Return the constants of the links for kernels, a record (1,)."""
         record = np.zeros(1, links_dtype(len(self.length)))
         record["half"] = 0.5 * np.asarray(self.length)
         record["inverse_mass"] = 1.0 / np.asarray(self.mass)
@@ -196,15 +200,15 @@ class LampreyParams:
 
 @cache
 def paper_cord() -> Circuit:
-    """Spinal cord of Ekeberg (1993), Tables 1 and 2."""
+    """Return the spinal cord of Ekeberg (1993), Tables 1 and 2."""
     return Circuit.load("cord", "lamprey")
 
 
 def read_circuit(circuit: Circuit | Mapping[str, Any] | str | Path | None) -> Circuit:
-    """Read the nervous system of a lamprey: the paper's cord, that cord with changes, or another circuit.
+    """Return the circuit of a lamprey: the paper's cord, the cord with changes, or another circuit.
 
     Raises:
-        ValueError: For a circuit that cannot be read, or does not fit a lamprey.
+        ValueError: If the circuit cannot be read or does not fit a lamprey.
     """
     if circuit is None or isinstance(circuit, Mapping):
         result = paper_cord().replace(**(circuit or {}))
@@ -213,20 +217,21 @@ def read_circuit(circuit: Circuit | Mapping[str, Any] | str | Path | None) -> Ci
     for sense in result.senses:
         choice(f"sense {sense.population}: signal", sense.signal, ("edge_cell",))
     if result[result.muscles].sides != 2:
-        raise ValueError(f"muscles must be driven by cells of two sides, got {result.muscles} on the midline")
+        raise ValueError(f"muscles must be driven by cells on both sides, got {result.muscles} on the midline")
     return result
 
 
 LARGEST_TONIC = 0.7
-"""Level of the brainstem beyond which the cord's rhythm breaks."""
+"""Maximum tonic level; above it the cord's rhythm breaks down."""
 
 
 @cache
 def motoneuron() -> NDArray[Any]:
-    """Constants of motoneurons without a cord for the kernels, (1,) record.
+    """Return the constants of motoneurons without a cord for kernels, a record (1,).
 
-    A command of 1 is all that excites a motoneuron of the paper: the brainstem at ``LARGEST_TONIC`` and its EIN, fully
-    active; -1 is its CCIN, fully active.
+    A command of 1 is the maximal excitation of a motoneuron (MN) in the paper's cord: the brainstem at
+    `LARGEST_TONIC` plus fully active excitatory interneurons (EIN). A command of -1 is its maximal inhibition, by
+    fully active contralaterally and caudally projecting interneurons (CCIN).
     """
     cord = paper_cord()
     cell, strength = cord["MN"], {each.name: each.strength for each in cord.projections}

@@ -1,4 +1,4 @@
-"""The lamprey's picture: body with its muscles, wake, cord, motoneurons over time, and the goal of each task."""
+"""Picture of the lamprey: body with muscles, tracks, cord, motoneurons over time, and the goal of each task."""
 
 from __future__ import annotations
 
@@ -27,14 +27,18 @@ SIDE = 236.0
 """Width of the cord's panel, pt."""
 
 BANDS = (("EC", 25.0), ("MN", 1.0), ("LIN", 1.0), ("EIN", 1.0), ("CCIN", 1.0))
-"""Rows of Ekeberg (1993), Fig. 4 A, outermost first, and the output at their full height (edge cells in 1/m)."""
+"""Populations in Fig. 4 A of Ekeberg (1993), outermost first, and outputs at full height.
+
+They are edge cells (EC, 1/m), motoneurons (MN), lateral (LIN), excitatory (EIN), and contralaterally and caudally
+projecting interneurons (CCIN).
+"""
 
 TRACK = 160
-"""Moments of a track."""
+"""Number of moments in a track."""
 
 
 def draw(canvas: Canvas, task: LampreyTask, trail: Trail, ghost: Trail | None = None) -> None:
-    """Draw a lamprey; see `View`."""
+    """Draw a lamprey, with the baseline as ``ghost`` if given; see `View`."""
     animal, both = task.animal, [trail] if ghost is None else [trail, ghost]
     length = float(np.sum(animal.params.length))
     moments = round(0.8 * task.control_rate)  # two to four strokes
@@ -63,7 +67,7 @@ def draw(canvas: Canvas, task: LampreyTask, trail: Trail, ghost: Trail | None = 
 
 @singledispatch
 def sights(task: Any, trail: Trail) -> list[NDArray[np.float64]]:
-    """Tracks (N, 2) m of what must be seen besides the lamprey."""
+    """Return the tracks (N, 2), m, of objects that must be visible in addition to the lamprey."""
     return []
 
 
@@ -79,7 +83,7 @@ def _(task: Economy, trail: Trail) -> list[NDArray[np.float64]]:
 
 @singledispatch
 def goal(task: Any, view: Panel, trail: Trail) -> tuple[str, str]:
-    """Draw the goal of a task; tell how far it is reached, in a headline and a caption."""
+    """Draw the goal of a task, and return its progress as headline and caption."""
     return "", ""
 
 
@@ -125,7 +129,7 @@ def _(task: Waypoints, view: Panel, trail: Trail) -> tuple[str, str]:
 
 
 def _motion(trail: Trail, moments: int) -> str:
-    """Say how fast the animal swims and beats, over its last strokes."""
+    """Return speed and frequency over the last strokes as text."""
     rows = trail.rows[-2 * moments :]
     span = rows["time"][-1] - rows["time"][0]
     if not span > 0:
@@ -145,11 +149,11 @@ def _body(view: Panel, animal: Lamprey, row: NDArray[Any], ghost: bool) -> None:
     n = len(joints) - 1
     place = np.linspace(0.0, n, 12 * n + 1)
     middle = CubicSpline(np.arange(n + 1), joints)(place)
-    # Widths fit the masses of Table 3, for an ellipse 3 cm high without its pi.
+    # Widths agree with the masses of Table 3 for a cross section of a quarter of width times 3 cm.
     width = np.asarray(animal.params.mass) * 4.0 / (1000.0 * 0.03 * np.asarray(animal.params.length))
     radius = 0.5 * np.interp(place, np.arange(n) + 0.5, width)
     radius *= np.sqrt(np.minimum(1.0, 1.0 - np.maximum(0.0, 1.0 - place / 0.9) ** 2) * np.minimum(1.0, (n - place) * 2))
-    # Walking from head to tail the animal's right side is on the left.
+    # Walking from head to tail, the animal's right side is on the left.
     right, left = c.outline(middle, radius)
     whole = np.concatenate([right, left[::-1]])
     if ghost:
@@ -189,7 +193,7 @@ def _current(canvas: Canvas, view: Panel, row: Any) -> None:
 
 
 def _cord(canvas: Canvas, animal: Lamprey, row: NDArray[Any]) -> None:
-    """Draw all outputs along the body, as in Fig. 4 A: right side on top, rostral left."""
+    """Draw all outputs along the cord as in Fig. 4 A, with the right side on top and the head on the left."""
     left, top = canvas.width - SIDE, 0.0
     canvas.box((left, top, SIDE, canvas.height - STRIP), c.mix(c.PAPER, c.CARD, 0.5))
     edge, motoneuron = animal.edge_cells(row)[0], row["motoneuron"][0]

@@ -1,4 +1,4 @@
-"""What the lamprey's small pictures show: body, goal, water."""
+"""Pixel observations of lampreys: body, goal and water."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HEAD: Colour = (200, 62, 50)
 
 
 def sketch(task: Any, rows: Any, memory: Any) -> Sketch:
-    """Draw lampreys from above, each in the middle of its picture."""
+    """Draw each lamprey from above, at the centre of its picture."""
     length, points = float(np.sum(task.animal.params.length)), task.animal.points(rows)
     result = Sketch(rows["centre"], 3.0 * length, 0.3 * length, WATER)
     if isinstance(task, Waypoints):

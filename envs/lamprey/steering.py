@@ -1,4 +1,4 @@
-"""How a lamprey steers itself: its brainstem turns the cord to a goal, and the cord commands the motoneurons."""
+"""Steering of the lamprey's cord by its brainstem, and equivalent commands of motoneurons."""
 
 from __future__ import annotations
 
@@ -23,9 +23,11 @@ def _commands(excite, inhibit, neuron, commands):
 
 
 def command(excite: Floats, inhibit: Floats) -> Floats:
-    """Command of a motoneuron that makes as much of it, in the end, as what excites and inhibits it together.
+    """Return the commands of motoneurons that have the same steady output as these inputs; Ekeberg (1993), Eq. 2.
 
-    A command does one or the other, by what is left of both where Eq. 2 of Ekeberg (1993) adds them up.
+    Args:
+        excite, inhibit: Excitatory and inhibitory inputs of motoneurons. Only their net effect remains, because a
+            command either excites or inhibits.
     """
     commands = np.empty(excite.size)
     _commands(excite.ravel(), inhibit.ravel(), motoneuron(), commands)
@@ -34,20 +36,20 @@ def command(excite: Floats, inhibit: Floats) -> Floats:
 
 @kernel
 def steer(along, left, first, recent, gain, limit):
-    """Give the asymmetry of the brainstem's drive that turns a lamprey to its goal.
+    """Return the asymmetry of the brainstem's drive that turns a lamprey to its goal.
 
     Args:
-        along, left: Way to the goal, along and left of the heading, of any length.
-        first: Whether the lamprey has just started.
-        recent ((2, K) float): Last directions of the goal, changed in place: the present one is put at the end.
-        gain (1/rad), limit: Of a `Steering`.
+        along, left: Vector to the goal, along and to the left of the heading, of any length.
+        first: True in the first period of an episode.
+        recent ((2, K) float): Last directions of the goal, updated in place; the newest one is at the end.
+        gain (1/rad), limit: Parameters of a `Steering`.
     """
     size, last = max(math.sqrt(along * along + left * left), 1e-12), recent.shape[1] - 1
     for k in range(last + 1):
         old = not first and k < last
         recent[0, k] = recent[0, k + 1] if old else along / size
         recent[1, k] = recent[1, k + 1] if old else left / size
-    # Directions, not angles, are averaged: a bearing jumps by a turn behind the tail.
+    # The average is over directions, because the bearing jumps by 2 pi behind the tail.
     bearing = math.atan2(total(recent[1]), total(recent[0]))
     return min(max(-gain * bearing, -limit), limit)
 
@@ -60,11 +62,15 @@ def _steer_rows(way, first, recent, gain, limit, asymmetry):
 
 @dataclass(frozen=True)
 class Steering:
-    """Proportional heading control over the drive of the brainstem.
+    """Proportional heading control by the drive of the brainstem, which is increased on the side of the goal.
 
-    At a tonic ``level`` the asymmetry follows the bearing with a ``gain`` (1/rad) up to a ``limit``: the drive is
-    raised on the side to turn to. As the heading swings with the body, the bearing is averaged over a time of
-    ``smoothing`` (s).
+    The asymmetry is ``-gain * bearing``, clipped to ``limit``.
+
+    Args:
+        level: Tonic level.
+        gain (1/rad): Gain of the asymmetry.
+        limit: Maximum asymmetry.
+        smoothing (s): Time of a moving average of the bearing, because the heading oscillates with the body.
     """
 
     level: float = 0.4
@@ -73,17 +79,17 @@ class Steering:
     smoothing: float = 0.25
 
     def kept(self, control_rate: float) -> int:
-        """Number K of directions within the time of ``smoothing``."""
+        """Return the number K of directions in the moving average."""
         return max(round(self.smoothing * control_rate), 1)
 
     def asymmetry(self, way: Floats, first: Flags, recent: Floats) -> Floats:
-        """Asymmetries (B,) for ways (B, 2) to the goal, by `steer`; ``recent`` (B, 2, K) changes."""
+        """Return asymmetries (B,) for vectors (B, 2) to the goal, by `steer`; updates ``recent`` (B, 2, K)."""
         result = np.empty(len(way))
         _steer_rows(np.ascontiguousarray(way), first, recent, float(self.gain), float(self.limit), result)
         return result
 
     def drive(self, asymmetry: Floats) -> Floats:
-        """Tonic level, asymmetry and head extra (B, 3)."""
+        """Return the drive (B, 3): tonic level, asymmetry and head extra."""
         drive = np.empty((len(asymmetry), 3))
         drive[:, 0], drive[:, 1], drive[:, 2] = self.level, asymmetry, table()["head_extra"]
         return drive

@@ -498,7 +498,7 @@ class Waypoints(GoalTask, LampreyTask):
         x, y = self.waypoint(memory)
         return body_frame(self.heading(row), x - row.centre[0], y - row.centre[1])
 
-    def away(self, memory: Any, place: Any) -> Any:
+    def away_from(self, memory: Any, place: Any) -> Any:
         """Distance of the present waypoint from a place (2,) m."""
         x, y = self.waypoint(memory)
         x, y = x - place[0], y - place[1]
@@ -507,12 +507,12 @@ class Waypoints(GoalTask, LampreyTask):
     def reward(self, row: Any, memory: Any) -> Any:
         if self.goal:  # a waypoint stays until the reward of being there was given
             memory.reached += memory.away <= self.radius
-            memory.away = self.away(memory, memory.before)
-        away = self.away(memory, row.centre)
+            memory.away = self.away_from(memory, memory.before)
+        away = self.away_from(memory, row.centre)
         memory.approached += memory.away - away
         if not self.goal:
             memory.reached += away <= self.radius
-        memory.away = self.away(memory, row.centre)
+        memory.away = self.away_from(memory, row.centre)
         return super().reward(row, memory)
 
     def distance(self, row, memory):

@@ -1,7 +1,4 @@
-"""Linearisation, stability, and activation patterns that hold a posture; Bunderson et al. (2012), 2.2.3 and 3.2.
-
-SciPy is imported where it is used: most tasks need none of it.
-"""
+"""Linearisation, stability, and activation patterns that hold a posture; Bunderson et al. (2012), 2.2.3 and 3.2."""
 
 from __future__ import annotations
 
@@ -23,17 +20,18 @@ Vector = NDArray[np.float64]
 
 
 def linearise(animal: Neuromechanic, start: dict[str, Any], step: float = 1e-6) -> Vector:
-    """State matrix A = df/dz by central differences over all states; Eq. 22. Delayed signals stay what they are.
+    """Compute the state matrix A = df/dz by central differences over all states, with constant delayed signals; Eq. 22.
 
     Args:
-        start: Initial values, of an equilibrium for instance (``Balance.start``).
-        step: Of the differences.
+        animal: Model with N states.
+        start: Initial values, such as those of an equilibrium (``Balance.start``).
+        step: Step of the differences.
 
     Returns:
         A (N, N) float
 
     Raises:
-        ValueError: For a model with contacts, which switch: pin its points instead.
+        ValueError: If the model has contacts, which make the rate discontinuous. Pin the points instead.
     """
     refuse_contacts(animal)
     row = animal.rows(1)
@@ -48,36 +46,36 @@ def linearise(animal: Neuromechanic, start: dict[str, Any], step: float = 1e-6) 
 
 
 def growth(A: Vector) -> Vector:
-    """Largest real part (...,) 1/s of the eigenvalues of state matrices (..., N, N)."""
+    """Return the largest real part (...,), 1/s, of the eigenvalues of state matrices (..., N, N)."""
     return np.linalg.eigvals(A).real.max(-1)
 
 
 @dataclass(frozen=True)
 class Shortcut:
-    """State matrices of all activation patterns, A = A_0 + sum e_m A_m over joint positions and velocities; Eq. 23.
+    """State matrix of joint positions and velocities as a function of activations, A = A_0 + sum e_m A_m; Eq. 23.
 
-    Activations decay on their own, so they add stable eigenvalues only and are left out.
+    Activations have independent, stable eigenvalues and are left out.
 
     Args:
-        base ((2n, 2n) float)
-        slopes ((m, 2n, 2n) float)
+        base ((2n, 2n) float): State matrix A_0 without activation.
+        slopes ((m, 2n, 2n) float): Change A_m per activation of each muscle.
     """
 
     base: Vector
     slopes: Vector
 
     def matrix(self, activation: Vector) -> Vector:
-        """State matrix (..., 2n, 2n) of activation patterns (..., m)."""
+        """Return the state matrices (..., 2n, 2n) of activation patterns (..., m)."""
         m = len(self.slopes)
         flat = activation @ self.slopes.reshape(m, -1)
         return self.base + flat.reshape(*activation.shape[:-1], *self.base.shape)
 
 
 def shortcut(animal: Neuromechanic, start: dict[str, Any]) -> Shortcut:
-    """Find the coefficients of Eq. 23 at a posture, from one pattern per muscle and the silent one.
+    """Compute the coefficients of Eq. 23 at a posture, by linearising without activation and with each muscle alone.
 
     Raises:
-        ValueError: If a muscle has a compliant tendon or no activation: then the state matrix is not linear.
+        ValueError: If a muscle has a compliant tendon or no activation, so that the state matrix is not linear in it.
     """
     arrays, n = animal.model.arrays, len(animal.model.bodies)
     for name, kind, index in zip(animal.model.muscles, arrays["muscle"], arrays["activation"], strict=True):
@@ -97,7 +95,7 @@ def shortcut(animal: Neuromechanic, start: dict[str, Any]) -> Shortcut:
 def _patterns(
     animal: Neuromechanic, q: ArrayLike, wrench: ArrayLike | None, reaction: ArrayLike | None
 ) -> tuple[Vector, Vector]:
-    """Equations A a = b of the patterns (m,) that hold a posture, and the one farthest from 0 and 1."""
+    """Return A of the equations A a = b of patterns (m,) that hold a posture, and the pattern farthest from 0 and 1."""
     from scipy.linalg import null_space
     from scipy.optimize import linprog
 
@@ -129,9 +127,10 @@ def _patterns(
 def central_pattern(
     animal: Neuromechanic, q: ArrayLike, wrench: ArrayLike | None = None, reaction: ArrayLike | None = None
 ) -> Vector:
-    """Activations (m,) in the analytic centre of all patterns that hold a posture; arguments as in `sample_patterns`.
+    """Compute the analytic centre (m,) of all activation patterns that hold a posture.
 
-    They maximise the product of all a (1 - a), so every muscle takes its part.
+    It maximises the product of a (1 - a) over the muscles, so that every muscle is active. See `sample_patterns` for
+    the arguments.
     """
     from scipy.linalg import null_space
 
@@ -140,7 +139,7 @@ def central_pattern(
     for _ in range(100):
         slope, curvature = 1.0 / (1.0 - a) - 1.0 / a, 1.0 / (1.0 - a) ** 2 + 1.0 / a**2
         step = -free @ np.linalg.solve(free.T @ (curvature[:, None] * free), free.T @ slope)
-        part = 1.0 / (1.0 + np.sqrt(step @ (curvature * step)))  # damped: never leaves the interior
+        part = 1.0 / (1.0 + np.sqrt(step @ (curvature * step)))  # damping keeps the pattern in the interior
         a = a + (step if part > 0.9 else part * step)
         if np.abs(step).max() < 1e-13:
             break
@@ -156,10 +155,10 @@ def most_stable(
     rounds: int = 20,
     seed: int = 0,
 ) -> Vector:
-    """Search the pattern (m,) that holds a posture and decays fastest, through the shortcut of Eq. 23.
+    """Search the most stable pattern (m,) that holds a posture, by the shortcut of Eq. 23.
 
-    The best of ``count`` patterns is moved part of the way towards each of the others, which keeps the balance, and so
-    on for some ``rounds``; arguments as in `sample_patterns`.
+    The search draws ``count`` patterns. In each of ``rounds``, it moves from the best one part of the way towards each
+    of the drawn patterns, which preserves the balance. See `sample_patterns` for the other arguments.
     """
     start = {"q": np.asarray(q, float)} | ({} if wrench is None else {"wrench": np.asarray(wrench, float)})
     short = shortcut(animal, start)
@@ -182,19 +181,22 @@ def sample_patterns(
     thin: int = 50,
     seed: int = 0,
 ) -> Vector:
-    """Draw activation patterns that hold a posture, uniformly from all that do, by hit-and-run.
+    """Draw activation patterns uniformly from all that hold a posture, by hit-and-run.
 
     Args:
-        animal: Without compliant tendons.
-        q ((n,) float)
-        wrench, reaction (array): As for `equilibrate`; without ``reaction`` the pins may carry whatever they must.
-        thin: Moves from one pattern to the next.
+        animal: Model without compliant tendons.
+        q ((n,) float): Posture, rad or m.
+        count: Number of patterns.
+        wrench, reaction (array): See `equilibrate`. Without ``reaction``, the forces of the pins are arbitrary.
+        thin: Number of moves per pattern.
+        seed: Random seed.
 
     Returns:
         (count, m) float: Activations within [0, 1].
 
     Raises:
-        Infeasible: If the posture cannot be held, or only with some muscles at their limits.
+        Infeasible: If no pattern, or only patterns with muscles at their limits, hold the posture.
+        ValueError: If ``count`` or ``thin`` is less than 1, or the model has contacts.
     """
     from scipy.linalg import null_space
 
@@ -204,13 +206,13 @@ def sample_patterns(
     m = A.shape[1]
     rng, directions, limits = np.random.default_rng(seed), null_space(A), (np.zeros(m), np.ones(m))
     for _ in range(3):
-        # The patterns form a body much longer in some directions than in others: steps in proportion mix faster.
+        # The polytope of patterns is much longer in some directions. Scaling steps by its extent speeds up mixing.
         pilot = np.empty((50 * m, m))
         walk(x, np.ascontiguousarray(directions), *limits, 20, rng, pilot)
         values, vectors = np.linalg.eigh(np.cov(pilot.T))
         wide = values > 1e-12 * values[-1]
         directions = vectors[:, wide] * np.sqrt(values[wide])
-    # Rounding of the directions must not carry the walk off the equations.
+    # Remove rounding errors of the directions, which would add up to a violation of the equations.
     directions -= np.linalg.pinv(A) @ (A @ directions)
     samples = np.empty((count, m))
     walk(x, np.ascontiguousarray(directions), *limits, thin, rng, samples)

@@ -66,7 +66,7 @@ class Neuromechanic(Animal):
     ``friction`` and ``delay``. The smallest ``delay`` makes the shortest delay one time step.
 
     Args:
-        model (Model, path or mapping): Model, or an argument of `load`.
+        model (Model, path or mapping): Model, or a source for `load`.
         dt (s): Time step.
         scheme ({"semi_implicit", "rk4"}): Semi-implicit Euler with implicit damping of joints and muscles, or the
             paper's fourth-order Runge-Kutta.
@@ -86,9 +86,9 @@ class Neuromechanic(Animal):
         "time": Signal("()", "s"),
         "q": Signal("(n,)", "rad", "joint positions (m for sliding joints); the paper's symbol"),
         "v": Signal("(n,)", "rad/s", "joint velocities (m/s for sliding joints)"),
-        "activation": Signal("(a,)", "1", "of muscles, except proportional ones"),
-        "fibre_length": Signal("(f,)", "m", "of muscles with compliant tendons"),
-        "excitation": Signal("(m,)", "1"),
+        "activation": Signal("(a,)", "1", "activation of muscles, except proportional ones"),
+        "fibre_length": Signal("(f,)", "m", "length of fibres with compliant tendons"),
+        "excitation": Signal("(m,)", "1", "excitation of muscles"),
         "input": Signal("(u,)", "", "present drive"),
         "wrench": Signal("(w, 6)", "N, N m", "external forces and moments"),
         "reaction": Signal("(c,)", "N", "forces of the pins along their directions"),
@@ -96,17 +96,17 @@ class Neuromechanic(Animal):
         "joint_angle": Signal("(n,)", "rad", "``q``", "q"),
         "joint_rate": Signal("(n,)", "rad/s", "``v``", "v"),
         "muscle_force": Signal("(m,)", "N", "tendon force along the path", "force"),
-        "neurons": Signal("(k,)", "", "outputs", "neuron"),
+        "neurons": Signal("(k,)", "", "outputs of neurons", "neuron"),
         "contact_mode": Signal("(c,)", "", "0 apart, 1 sticks, 2 slips, 3 slips against the tangent", "mode"),
         "module_state": Signal("(s,)", "", "of control modules", lambda self, rows: rows["n"][:, : self._controlled]),
         "neuron_state": Signal(
             "(l,)", "", "of leaky neurons, before the shape", lambda self, rows: rows["n"][:, self._controlled :]
         ),
-        "muscle_length": Signal("(m,)", "m", "of the paths", lambda self, rows: self._each(rows, "length")),
+        "muscle_length": Signal("(m,)", "m", "length of the path", lambda self, rows: self._each(rows, "length")),
         "muscle_power": Signal(
             "(m,)",
             "W",
-            "positive if a muscle shortens",
+            "power of muscles, positive if they shorten",
             lambda self, rows: -self._each(rows, "force") * self._each(rows, "rate"),
         ),
         "joint_torque": Signal(
@@ -129,7 +129,7 @@ class Neuromechanic(Animal):
         "quaternion": Signal("(b, 4)", "1", "attitude w, x, y, z of ball joints and free bodies in their parents"),
         "centre": Signal("(3,)", "m", "centre of mass", lambda self, rows: self._each(rows, "centre")),
         "energy": Signal("()", "J", "kinetic energy, and potentials of gravity and joint springs, without limits"),
-        "contact_force": Signal("(c, 3)", "N", "of the ground on the contacts, in world coordinates"),
+        "contact_force": Signal("(c, 3)", "N", "force of the ground on the contacts, in world coordinates"),
         "contact_point": Signal(
             "(c, 3)", "m", "positions of the contacts", lambda self, rows: self._each(rows, "contact_point")
         ),
@@ -460,7 +460,7 @@ class Neuromechanic(Animal):
     def platform(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Compute the displacement of the ground since the start, (B, 3) m."""
         onset, lasts, peak = rows["pulse"].T
-        moves = lasts >= SMALLEST  # a pulse of no duration moves the ground by 0, whatever its peak
+        moves = lasts >= SMALLEST  # a pulse with duration 0 does not move the ground
         lasts, peak = np.where(moves, lasts, 1.0), np.where(moves, peak, 0.0)
         since = np.maximum(rows["time"] - onset, 0.0)
         within, pace = np.minimum(since, lasts), np.pi / lasts

@@ -1,12 +1,12 @@
-"""One derivative for everything, the constraints, and the fixed-step integrators; Bunderson et al. (2012).
+"""State derivative, constraints and fixed-step integrators; Bunderson et al. (2012).
 
-The state vector z = [q, v, n, a, l] of Eq. 3 holds joint positions and velocities, states of control modules and of
-leaky neurons, activations and fibre lengths. ``state_rate`` is used by Runge-Kutta steps, adaptive integration,
-equilibration, linearisation and tests alike; ``semi_implicit`` shares all of it but the solution for the accelerations.
+The state vector z = [q, v, n, a, l] of Eq. 3 consists of joint positions and velocities, states of control modules and
+leaky neurons, activations and fibre lengths. ``state_rate`` computes its derivative for Runge-Kutta steps,
+equilibration, linearisation and tests. ``semi_implicit`` uses the same code, except that it changes the mass matrix.
 
-Kernels take records of `table`: ``t`` is the model, ``k`` is scratch space, and ``x`` is a row. ``z`` (N,) is a state
-vector, ``time`` and ``dt`` are in s, ``fraction`` is the part of the step that has passed, at which delayed signals are
-read, and ``module`` is the control module's kernel or None.
+Kernels take the records of `layout`: ``t`` is the model, ``k`` is work space, and ``x`` is a row. ``z`` (N,) is a state
+vector, ``time`` and ``dt`` are in s, ``fraction`` (0 to 1) is the part of the step at which delayed signals are read,
+and ``module`` is the control module's kernel or None.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ from .skeleton import (
 )
 
 SINGULAR, BROKEN, FAST = 1.0, 2.0, 3.0
-"""Status codes: masses or constraints are singular; the state is not finite; a joint moves absurdly fast."""
+"""Status codes: masses or constraints are singular; the state is not finite; a joint exceeds `FASTEST`."""
 
 FASTEST = 1e4
-"""Joint speed (rad/s or m/s) at which a simulation counts as broken down."""
+"""Joint speed (rad/s or m/s) above which a simulation fails."""
 
 
 @kernel
 def ground_acceleration(pulse, time):
-    """Acceleration of the ground (m/s^2) along the platform's axis at ``time`` (s), in a half-sine.
+    """Return the half-sine acceleration of the ground (m/s^2) along the platform's axis at ``time`` (s).
 
-    ``pulse`` (3,): when it begins (s), how long it lasts (s), its peak (m/s^2).
+    ``pulse`` (3,) is its onset (s), duration (s) and peak (m/s^2).
     """
     onset, lasts, peak = pulse[0], pulse[1], pulse[2]
     since = time - onset
@@ -58,19 +58,19 @@ def ground_acceleration(pulse, time):
 
 
 LIMITS = True
-"""Whether joints may have limits; `variant` leaves out what is for those."""
+"""Whether joints can have limits; `variant` removes their code otherwise."""
 
 
 @kernel
 def limit_torque(limit, q, v):
-    """Torque (N m) of a joint's limit and its damping (N m s/rad), as of OpenSim's CoordinateLimitForce (Seth 2018).
+    """Compute the torque (N m) of a joint's limit and its damping (N m s/rad).
 
-    Beyond a bound it grows with the distance, by a stiffness that rises smoothly over the transition, as does the
-    damping: - K s(x) (q - high) - C s(x) v, x = (q - high) / transition, s(x) = 10 x^3 - 15 x^4 + 6 x^5.
+    The torque above the upper bound is -K s(x) (q - high) - C s(x) v with x = (q - high) / transition and
+    s(x) = 10 x^3 - 15 x^4 + 6 x^5, which rises smoothly from 0 to 1, as in OpenSim's CoordinateLimitForce (Seth 2018).
 
     Args:
-        limit ((6,) float): Low and high bound (rad), stiffness beyond each (N m/rad), damping (N m s/rad), transition
-            (rad); N and m where the joint slides.
+        limit ((6,) float): Lower and upper bound (rad), stiffness K beyond each (N m/rad), damping C (N m s/rad),
+            transition (rad); N and m for sliding joints.
         q, v (rad, rad/s): Position and velocity.
     """
     up = min(max((q - limit[1]) / limit[5], 0.0), 1.0)
@@ -83,7 +83,7 @@ def limit_torque(limit, q, v):
 
 @inlined
 def contract_muscles(t, k, x, z):
-    """Forces ``k.force`` (N) of the muscles that have an activation, and rates of the fibre lengths in ``k.dz``."""
+    """Write the forces ``k.force`` (N) of muscles with an activation, and the rates of fibre lengths in ``k.dz``."""
     active = 2 * t.bodies + t.states
     fibre = active + t.active
     for m in range(t.muscles):
@@ -96,7 +96,7 @@ def contract_muscles(t, k, x, z):
 
 @inlined
 def excite_muscles(t, k, x, z, time):
-    """Excitations and rates of activation, proportional muscles, and all muscles' share of ``k.tau``; T_M of Eq. 5."""
+    """Write excitations, rates of activation and proportional muscles, and add T_M of Eq. 5 to ``k.tau``."""
     active = 2 * t.bodies + t.states
     for m in range(t.muscles):
         kind, index = t.excitation[m]
@@ -114,7 +114,7 @@ def excite_muscles(t, k, x, z, time):
 
 @kernel
 def driven_wrenches(t, k, x, z, time):
-    """Add to ``k.tau`` the components of wrenches that follow signals, whose values (N, N m) ``k.push`` keeps."""
+    """Add wrench components that follow signals to ``k.tau``, and write their values (N, N m) to ``k.push``."""
     for i in range(t.pushes):
         w, part, kind, index = t.push[i]
         value = signal(t, k, x, z, time, kind, index)
@@ -132,12 +132,12 @@ def driven_wrenches(t, k, x, z, time):
 
 @inlined
 def forces(t, k, x, z, time, fraction, module):
-    """Mass matrix, generalised forces, muscles, neurons, and the rates of all states but q and v.
+    """Compute mass matrix, generalised forces, muscles, neurons, and the rates of all states except q and v.
 
-    Everything refers to the ground, whose own acceleration adds to gravity. In the order of the paper's Fig. 1, except
-    that muscle forces come before neurons: they follow from activation and fibre length, which are states, so nothing
-    has to be taken from the step before. Inputs, wrenches, delayed signals and parameters are those of the row. What is
-    written are ``k.M``, ``k.tau`` = V + T_E + T_M without constraints (Eqs 4, 5), and the rest of ``k.dz``.
+    Positions are relative to the ground, and the acceleration of the ground adds to gravity. The order is that of the
+    paper's Fig. 1, but muscle forces come before neurons. They depend only on states (activation and fibre length), so
+    that neurons can read present forces. Inputs, wrenches, delayed signals and parameters are those of the row. The
+    function writes ``k.M``, ``k.tau`` = V + T_E + T_M without constraints (Eqs 4, 5), and ``k.dz`` except q and v.
     """
     n = t.bodies
     q, v = z[:n], z[n : 2 * n]
@@ -186,11 +186,11 @@ def forces(t, k, x, z, time, fraction, module):
 
 @kernel
 def constraints(t, k, z, time):
-    """Jacobian ``k.J`` and right-hand side ``k.drift`` of the pins: J qdd = drift; Eq. 6.
+    """Write Jacobian ``k.J`` (c, n) and right-hand side ``k.drift`` (c,) m/s^2 of the pins, J qdd = drift; Eq. 6.
 
-    A pin keeps the distance of two points along a direction of the world, or a joint's position, at zero, or at what a
-    spline says. Drift off it decays at the pin's rate (Baumgarte), critically damped; with rate 0 it is the paper's
-    bare acceleration constraint. ``k.J`` (c, n) and ``k.drift`` (c,) m/s^2 are written, after `forces`.
+    A pin keeps the distance of two points along a world direction, or the position of a joint, at zero or at the value
+    of a spline. Errors decay with critical damping at the pin's rate (Baumgarte stabilisation). Rate 0 gives the
+    paper's acceleration constraint. Call this after `forces`.
     """
     for c in range(t.pins):
         row, joint = k.J[c], t.pin_joint[c]
@@ -220,9 +220,9 @@ def constraints(t, k, z, time):
 
 @inlined
 def accelerate(t, k, z, time):
-    """Solve M qdd = tau + J' lambda, J qdd = drift; Eq. 7, by the Schur complement of M.
+    """Solve M qdd = tau + J' lambda, J qdd = drift (Eq. 7) by the Schur complement of M.
 
-    Writes ``k.qdd`` (n,) rad/s^2 or m/s^2 and ``k.reaction`` (c,) N; False if the masses or the pins are singular.
+    Writes ``k.qdd`` (n,) rad/s^2 or m/s^2 and ``k.reaction`` (c,) N. Returns False if masses or pins are singular.
     """
     n, pins = t.bodies, t.pins
     if not cholesky(k.M, k.L, n):
@@ -259,7 +259,7 @@ def accelerate(t, k, z, time):
 
 @kernel
 def state_rate(t, k, x, z, time, fraction, module):
-    """Write the rate ``k.dz`` of the state vector, Eq. 3; False where the accelerations do not exist."""
+    """Write the rate ``k.dz`` of the state vector, Eq. 3; return False if masses or pins are singular."""
     n = t.bodies
     forces(t, k, x, z, time, fraction, module)
     if not accelerate(t, k, z, time):
@@ -294,7 +294,7 @@ def make_damping_implicit(t, k, x, dt):
 
 @inlined
 def make_fibres_implicit(t, k, x, dt):
-    """Turn the rates ``k.dz`` of fibre lengths into those of a linearly implicit step; the slope is a difference."""
+    """Change the rates ``k.dz`` of fibre lengths to those of a linearly implicit step with a numerical slope."""
     active, fibre = 2 * t.bodies + t.states, t.size - t.fibres
     for m in range(t.muscles):
         if t.fibre[m] >= 0:
@@ -306,7 +306,7 @@ def make_fibres_implicit(t, k, x, dt):
 
 
 collide: Any = None
-"""`contact.collide` for a model with contacts; `variant` binds it."""
+"""`contact.collide` for models with contacts, set by `variant`."""
 
 
 @inlined
@@ -314,10 +314,10 @@ def semi_implicit(t, k, x, dt, module):
     """Take one step of the semi-implicit Euler method with implicit damping of joints and muscles.
 
     A light segment with a fast muscle relaxes within microseconds. The term dt dF/dldot r r' in the mass matrix makes
-    that part of the muscles' force implicit, and with it the step stable. Fibre lengths of compliant tendons take a
-    linearly implicit step, as they relax within milliseconds. Contacts act on the velocities at the end of the step.
-    The scheme is ours. ``k.start`` (N,) is the state vector at the beginning. Returns False where the accelerations do
-    not exist.
+    the velocity dependence of muscle force implicit, so that such steps are stable. Fibre lengths of compliant tendons,
+    which relax within milliseconds, take a linearly implicit step. Contacts act on the velocities at the end of the
+    step. This scheme is not from the paper. ``k.start`` (N,) is the state vector at the beginning. Returns False if
+    masses or pins are singular.
     """
     z, n = x.z, t.bodies
     forces(t, k, x, z, x.time, 0.0, module)
@@ -345,7 +345,7 @@ def semi_implicit(t, k, x, dt, module):
 def runge_kutta(t, k, x, dt, module):
     """Take one step of the classical fourth-order Runge-Kutta method, section 2.2.1.
 
-    Delayed signals are linear between steps. Returns False where the accelerations do not exist.
+    Delayed signals are interpolated linearly between steps. Returns False if masses or pins are singular.
     """
     z = x.z
     for i in range(t.size):
@@ -371,12 +371,12 @@ def runge_kutta(t, k, x, dt, module):
 
 
 SCHEMES = {"semi_implicit": semi_implicit, "rk4": runge_kutta}
-"""Integrators by the names that people use."""
+"""Integrators by the name of the scheme."""
 
 
 @inlined
 def keep_signals(t, k, x):
-    """Copy forces (N), excitations and neurons from scratch space to the row, for those who read it."""
+    """Copy forces (N), excitations and neurons from the work space to the row."""
     for m in range(t.muscles):
         x.force[m] = k.force[m]
         x.excitation[m] = k.excitation[m]
@@ -386,7 +386,7 @@ def keep_signals(t, k, x):
 
 @inlined
 def healthy(t, z):
-    """Status of a state vector (N,): 0 where it is finite, and the joints not absurdly fast."""
+    """Return the status of a state vector (N,): 0 if it is finite and no joint exceeds `FASTEST`."""
     zero = 0.0
     for i in range(t.size):
         zero += z[i] * 0.0
@@ -399,11 +399,11 @@ def healthy(t, z):
 
 
 step: Any = None
-"""One of `SCHEMES`; `variant` binds it."""
+"""One of `SCHEMES`, set by `variant`."""
 
 
 def take_steps(t, k, x, steps, dt, module):
-    """Take some steps. A row that fails keeps the last valid state vector, and gets a status."""
+    """Take ``steps`` time steps. A row that fails keeps its last valid state vector and gets a status."""
     for _ in range(steps):
         for i in range(t.size):
             k.start[i] = x.z[i]
@@ -427,7 +427,7 @@ def take_steps(t, k, x, steps, dt, module):
 
 @inlined
 def keep_finite(x):
-    """Give a status to a row whose muscles or neurons overflow, and 0 to what does."""
+    """Set the status of a row if muscles or neurons overflow, and replace values that are not finite by 0."""
     bad = False
     for j in range(len(x.written)):
         bad |= not abs(x.written[j]) < np.inf
@@ -438,21 +438,23 @@ def keep_finite(x):
 
 
 run: Any = None
-"""Kernel of `take_steps`; `variant` binds it."""
+"""Kernel of `take_steps`, set by `variant`."""
 
 
 def follow(t, k, x, row, place, drives, count, steps, columns, records, done, stride, dt, module):
-    """Take some steps by each of several drives in turn, as `Animal.run` says, until one fails.
+    """Take ``steps`` time steps with each drive in turn until a step fails; see `Animal.run`.
 
     Args:
-        row, place: Where the state stands in ``records``, and its drive in ``drives``.
-        drives ((T, A, u) float)
-        count: Of drives, T being 1 where one is held.
-        steps: With each drive.
-        columns ((C,) int): Places of what a moment keeps of a row.
-        records ((B, N, K) float): Moment k of a row is written when it has followed k ``stride`` drives: its
-            ``columns``, and the latest K - C numbers of ``x.ring``.
-        done, stride: Drives followed before, and between moments.
+        row: Index of the row in ``records``.
+        place: Index of the row in ``drives``.
+        drives ((T, A, u) float): Drives; T is 1 for a constant drive.
+        count: Number of drives.
+        steps: Number of time steps with each drive.
+        columns ((C,) int): Columns of the row that a record contains.
+        records ((B, N, K) float): Output. Record k of a row is written after k ``stride`` drives. It contains the
+            ``columns`` and the latest K - C values of ``x.ring``.
+        done: Number of drives before this call.
+        stride: Number of drives between records.
     """
     for h in range(count):
         for j in range(drives.shape[2]):
@@ -471,14 +473,15 @@ def follow(t, k, x, row, place, drives, count, steps, columns, records, done, st
 
 
 def take_rows(ts, ks, xs, ids, taken, drives, count, steps, columns, records, done, stride, dt, module):
-    """Let some rows `follow` their drives, which is a function apart: numba lost the inputs set in a threaded loop.
+    """Let the rows ``ids`` `follow` their drives, in one or several threads.
+
+    `follow` is a separate function because numba lost inputs that were set inside a threaded loop.
 
     Args:
-        ts, ks, xs ((1,), (threads,), (B,) records): Of the model, of scratch space, and of state; those of ``ids`` are
-            changed.
-        ids ((A,) int64)
-        taken ((1,) int64): Counts the rows, of which a thread takes the next when it is done with one.
-        drives, count, steps, columns, records, done, stride: As of `follow`.
+        ts, ks, xs ((1,), (threads,), (B,) records): Model, work space, and rows. Only the rows ``ids`` are changed.
+        ids ((A,) int64): Indices of the rows.
+        taken ((1,) int64): Counter from which threads get the next row.
+        drives, count, steps, columns, records, done, stride: See `follow`.
     """
     taken[0] = 0
     for i in prange(len(ks)):
@@ -490,15 +493,15 @@ def take_rows(ts, ks, xs, ids, taken, drives, count, steps, columns, records, do
 
 @kernel
 def evaluate(ts, ks, xs, z, rate, fill, module):
-    """Evaluate the derivative at the state vector ``z``, in the surroundings of a row.
+    """Evaluate the derivative at the state vector ``z``, with inputs, wrenches and past signals of a row.
 
-    ``rate`` (N,) is written, NaN where it does not exist. With ``fill`` the past of delayed signals is filled with the
-    present, and forces and neurons are kept in the row. The records have a leading axis of 1.
+    Writes ``rate`` (N,), NaN if masses or pins are singular. With ``fill``, the past of delayed signals is filled with
+    their present values, and forces and neurons are written to the row. The records have a leading axis of 1.
     """
     t, k, x = ts[0], ks[0], xs[0]
-    for i in range(t.size):  # scratch space is a type of its own, for which the kernels are compiled anyway
+    for i in range(t.size):  # kernels are already compiled for the type of k.stage
         k.stage[i] = z[i]
-    # Neurons that listen to each other with a delay settle after one pass for each link of the chain.
+    # A chain of neurons with delays settles after one pass for each link.
     for _ in range(t.neurons + 1 if fill else 1):
         solved = state_rate(t, k, x, k.stage, x.time, 0.0, module)
         for d in range(t.delays):

@@ -1,4 +1,4 @@
-"""What follows from the tables of a model: the constants of `layout.ARRAYS`, names, counts, and the states at first."""
+"""Construction of a model from its tables: constants of `layout.ARRAYS`, names, counts and initial states."""
 
 from __future__ import annotations
 
@@ -24,7 +24,12 @@ _SUFFIXES = {"ball": ("rx", "ry"), "free": ("x", "y", "z", "rx", "ry")}
 
 
 class Joint(NamedTuple):
-    """What tasks and pictures must know of a joint: its start, range and unit."""
+    """Start, range and type of a joint, for tasks and pictures.
+
+    Args:
+        start, low, high (rad or m): Initial position and range.
+        revolute: Whether positions are in rad; otherwise they are in m.
+    """
 
     start: float
     low: float
@@ -33,7 +38,7 @@ class Joint(NamedTuple):
 
 
 def build(description: Tables, modules: Mapping[str, Module]) -> dict[str, Any]:
-    """Everything that a `model.Model` has, but the origin, from a description whose values are plain."""
+    """Return the fields of a `model.Model`, except the origin, from a description with plain values."""
     expect(description.get("schema", 0) == SCHEMA, "model.schema", f"be {SCHEMA}", description.get("schema", 0))
     names = Names({"module": tuple(modules)})
     top = read(keys.MODEL, description, "model", names)
@@ -41,7 +46,7 @@ def build(description: Tables, modules: Mapping[str, Module]) -> dict[str, Any]:
     names.entries["input"], names.declared = tuple(top["inputs"]), bool(top["inputs"])
     axis, pulse = _platform(top["platform"], names)
     states, outputs = _modules(modules, names)
-    # Each needs names, or arrays, of those before; inputs that are not declared come to be in this order.
+    # Each call needs names or arrays of earlier ones. Undeclared inputs are added in this order.
     arrays = {"gravity": np.array(top["gravity"]), "platform": axis, **curves(top["curve"], names)}
     joints, bodies = _bodies(top["body"], names)
     arrays |= bodies
@@ -83,7 +88,7 @@ def build(description: Tables, modules: Mapping[str, Module]) -> dict[str, Any]:
 
 
 def _platform(values: Any, names: Names) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Axis of the platform, zero where there is none, and its pulse."""
+    """Return the axis of the platform (zero if there is none) and its pulse."""
     platform = read(keys.PLATFORM, values, "model.platform", names)
     onset, duration, peak = (platform[key] for key in ("onset", "duration", "peak"))
     if peak and not duration:
@@ -94,11 +99,11 @@ def _platform(values: Any, names: Names) -> tuple[NDArray[np.float64], NDArray[n
 
 
 def _modules(modules: Mapping[str, Module], names: Names) -> tuple[int, int]:
-    """Numbers of states and outputs of all control modules; where the outputs of each begin is added to the names."""
+    """Return the numbers of states and outputs of all control modules, and add the outputs to the names."""
     states = outputs = 0
     for name, module in modules.items():
         if not isinstance(module, Module) or not callable(module.kernel) or isinstance(module.reads, str):
-            raise ValueError(f"modules: {name!r} must be a Module of a kernel and names, got {shown(module)}")
+            raise ValueError(f"modules: {name!r} must be a Module with a kernel and names, got {shown(module)}")
         whole(f"modules: states of {name}", module.states, 0, 1024)
         whole(f"modules: outputs of {name}", module.outputs, 0, 1024)
         names.outputs[name] = outputs, module.outputs
@@ -109,7 +114,7 @@ def _modules(modules: Mapping[str, Module], names: Names) -> tuple[int, int]:
 
 
 def _bodies(tables: Tables, names: Names) -> tuple[tuple[Joint, ...], Arrays]:
-    """Arrays of the bodies, parents first, and their joints; from here on the names are those of all joints."""
+    """Return the joints and the arrays of the bodies, and replace the names of bodies by those of all joints."""
     if not tables:
         raise ValueError("model.body must hold at least one body")
     names.entries["body"] = labels = tuple(tables)
@@ -133,7 +138,7 @@ def _bodies(tables: Tables, names: Names) -> tuple[tuple[Joint, ...], Arrays]:
             parent = own
         limit("body", len(free) + len(led), f"{path}.joint.type")
     if not free:
-        raise ValueError("model.body must hold at least one body whose joint is free")
+        raise ValueError("model.body must hold at least one body with a joint that is neither fixed nor a follower")
     rows, bodies = free + led, [row["name"] for row in free + led]
     for i, row in enumerate(rows):
         row["parent"] = bodies.index(row["parent"]) if row["parent"] else -1
@@ -145,7 +150,7 @@ def _bodies(tables: Tables, names: Names) -> tuple[tuple[Joint, ...], Arrays]:
             moved[rows[i]["parent"]] += moved[i]
     for i, mass in enumerate(moving):
         if mass == 0.0:
-            raise ValueError(f"body.{bodies[i]}.inertial.mass must be greater than 0: nothing moves with it")
+            raise ValueError(f"body.{bodies[i]}.inertial.mass must be greater than 0: its joint moves no mass")
     names.entries["body"], names.entries["joint"] = bodies, bodies[: len(free)]
     balls = [i for i, row in enumerate(free) if row["joint"] == skeleton.BALL]
     joint_rows = (Joint(r["start"], r["range"][0], r["range"][1], r["joint"] != skeleton.PRISMATIC) for r in free)
@@ -161,24 +166,24 @@ _MASSLESS = {"mass": 0.0, "centre": np.zeros(3), "inertia": np.zeros(6)}
 
 
 def _leader(row: dict[str, Any], free: int, bodies: Sequence[str]) -> int:
-    """Joint that a follower follows, the first one where it is locked; how it does so is added to the row."""
+    """Return the leader of a follower (the first joint for a locked one), and add the function to the row."""
     path, other = f"body.{row['name']}.joint", row["follows"]
     if other is not None and row["fixed"] is not None:
-        raise ValueError(f"{path}.fixed: a joint either follows another one or is locked, got {row['fixed']:g}")
+        raise ValueError(f"{path}.fixed must not be given for a joint that follows another, got {row['fixed']:g}")
     row |= {"curve": -1, "slope": 0.0, "shift": row["fixed"]}
     if other is None:
         return 0
     expect(other in bodies, f"{path}.follows", f"be one of {listed(bodies[:free])}", other)
     leader = bodies.index(other)
     if leader >= free:
-        raise ValueError(f"{path}.follows: {other!r} itself does not move freely; name what it follows")
+        raise ValueError(f"{path}.follows must be a free joint, got {other!r}; use the joint that it follows")
     row |= {"curve": -1 if row["by"] is None else row["by"], "slope": row.get("gain", 1.0)}
     row["shift"] = row.get("offset", 0.0)
     return leader
 
 
 def _inertia(inertial: Mapping[str, Any], path: str) -> NDArray[np.float64]:
-    """Inertia (6,) of three or six moments, which must be possible unless it is to be taken as it is."""
+    """Return the inertia (6,) from three or six moments, and check that it is possible unless ``exact`` is set."""
     values = inertial["inertia"]
     inertia = np.concatenate([values, np.zeros(6 - len(values))])
     if inertial["exact"]:
@@ -186,7 +191,7 @@ def _inertia(inertial: Mapping[str, Any], path: str) -> NDArray[np.float64]:
     xx, yy, zz, xy, xz, yz = inertia
     moments = np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     possible = moments[0] >= -1e-6 * moments[2] and moments[2] <= (moments[0] + moments[1]) * (1 + 1e-6)
-    what = "be moments about the centre of mass, none negative nor greater than the sum of the others"
+    what = "have principal moments that are at least 0 and at most the sum of the other two"
     expect(possible, path, what, inertia)
     return inertia
 
@@ -201,13 +206,13 @@ def _hinge(joint: dict[str, Any], path: str) -> dict[str, Any]:
 
 
 def _limit(limit: Mapping[str, Any]) -> list[float]:
-    """Numbers of a joint's limit, as `body.limit_torque` takes them."""
+    """Return a joint's limit as the argument of `body.limit_torque`."""
     stiff = limit["stiffness"]
     return [limit["low"], limit["high"], stiff[0], stiff[-1], limit["damping"], limit["transition"]]
 
 
 def _ball(joint: dict[str, Any], path: str, table: Tables) -> list[dict[str, Any]]:
-    """Joints of a ball, or of a free body, each the parent of the next."""
+    """Return the joints of a ball or a free body; each is the parent of the next."""
     size = float(np.linalg.norm(joint["attitude"]))
     expect(size > SMALLEST, f"{path}.joint.attitude", "not be zero", table["joint"].get("attitude"))
     w, *side = np.array(joint["attitude"]) / size * (1.0 if joint["attitude"][0] >= 0.0 else -1.0)
@@ -236,9 +241,9 @@ def _splines(tables: Tables, names: Names) -> Arrays:
         spline, path = read(keys.SPLINE, table, f"spline.{name}", names), f"spline.{name}.times"
         knots, values = np.array(spline["times"]), np.array(spline["values"])
         ascending = len(knots) == len(values) and bool((np.diff(knots) > 1e-9).all())
-        expect(ascending, path, "ascend, one for each of the values", knots)
+        expect(ascending, path, "be ascending, one for each value", knots)
         limit("times of splines", len(times) + len(knots), path)
-        from scipy.interpolate import CubicSpline  # slow to import, and few models have splines
+        from scipy.interpolate import CubicSpline  # slow to import; few models have splines
 
         cubic = CubicSpline(knots, values, bc_type=spline["ends"])
         times += spline["times"]
@@ -248,7 +253,7 @@ def _splines(tables: Tables, names: Names) -> Arrays:
 
 
 def _neurons(tables: Tables, names: Names, muscle: Arrays) -> tuple[dict[str, float], NDArray[np.float64], Arrays]:
-    """States of leaky neurons at the beginning, delays (s) of all synapses, and the arrays."""
+    """Return the initial states of leaky neurons, the delays (s) of all synapses, and the arrays."""
     neurons = {name: read(keys.NEURON, values, f"neuron.{name}", names) for name, values in tables.items()}
     leaky = {name: neuron["start"] for name, neuron in neurons.items() if neuron["tau"] is not None}
     heard: dict[str, list[str]] = {name: [] for name in tables}
@@ -275,7 +280,7 @@ def _neurons(tables: Tables, names: Names, muscle: Arrays) -> tuple[dict[str, fl
             synapses.append({**synapse, "synapse": (*source, column, 0, *by)})
             limit("synapses", len(synapses), here)
         start.append(len(synapses))
-    # A leaky neuron tells its state and needs nothing that is heard now: it is summed up last.
+    # The output of a leaky neuron follows from its state. So its sum can be computed last.
     heard = {name: [] if name in leaky else [other for other in heard[name] if other not in leaky] for name in heard}
     order = [name for name in _sorted("neuron", heard, "synapse without delay") if name not in leaky]
     arrays = columns(shapes, "bias shape low high") | columns(synapses, "power synapse gain offset")
@@ -291,7 +296,7 @@ def _neurons(tables: Tables, names: Names, muscle: Arrays) -> tuple[dict[str, fl
 
 
 def _organ(neuron: dict[str, Any], path: str, names: Names, muscle: Arrays) -> list[dict[str, Any]]:
-    """Synapses of a neuron that belong to a muscle's organ, if it is one."""
+    """Return the synapses by which a spindle or tendon organ senses its muscle; empty for other neurons."""
     if neuron["type"] == "sum":
         return []
     m, delay = neuron["muscle"], neuron["delay"]
@@ -322,22 +327,22 @@ def _organ(neuron: dict[str, Any], path: str, names: Names, muscle: Arrays) -> l
 
 
 def _refuse_instant(path: str, signal: tuple[int, int], names: Names) -> None:
-    """Refuse the force of a proportional muscle where it would be needed before it is known."""
+    """Raise ValueError for the force of a proportional muscle, which depends on the present neurons."""
     if signal[0] == nerves.FORCE and names.entries["muscle"][signal[1]] in names.proportional:
-        raise ValueError(f"{path}: the force of a proportional muscle follows its excitation at once")
+        raise ValueError(f"{path}: the force of a proportional muscle follows its excitation without delay")
 
 
 def _readings(modules: Mapping[str, Module], names: Names, leaky: Mapping[str, float]) -> Arrays:
-    """Signals that control modules read, which must be known before they run."""
+    """Return the signals that control modules read, and check that they are computed before the modules."""
     sources = []
     for name, module in modules.items():
         for i, source in enumerate(module.reads):
             path = f"modules: {name}.reads[{i}]"
             kind, index = names.signal(source, path)
             if kind == nerves.MODULE:
-                raise ValueError(f"{path} must not be what a module tells, which is known later, got {source!r}")
+                raise ValueError(f"{path} must not be an output of a module, got {source!r}")
             if kind == nerves.NEURON and (neuron := names.entries["neuron"][index]) not in leaky:
-                raise ValueError(f"{path}: neuron {neuron!r} must have a tau; others come later")
+                raise ValueError(f"{path}: neuron {neuron!r} must have a tau, because modules run before other neurons")
             _refuse_instant(path, (kind, index), names)
             sources.append((kind, index))
     return arrays_of({"read": sources})
@@ -359,7 +364,7 @@ def _pins(tables: Tables, names: Names, joints: NDArray[np.int64]) -> Arrays:
             (body, at), (other, to), axes = pin["point"], pin["to"], pin["axes"]
             parts = [{"joint": -1, "body": (body, other), "at": (at, to), "axis": axis} for axis in axes]
         elif joints[pin["joint"]] >= skeleton.BALL:
-            raise ValueError(f"{path}.joint must turn about one axis or slide, got {shown(table['joint'])}")
+            raise ValueError(f"{path}.joint must be revolute or prismatic, got {shown(table['joint'])}")
         else:
             nowhere = [0.0] * 3
             parts = [{"joint": pin["joint"], "body": (-1, -1), "at": (nowhere, nowhere), "axis": nowhere}]
@@ -369,12 +374,12 @@ def _pins(tables: Tables, names: Names, joints: NDArray[np.int64]) -> Arrays:
 
 
 def _motion(motion: Any, count: int, path: str, names: Names) -> list[int]:
-    """Splines that a pin follows, -1 where it stays."""
+    """Return the splines that a pin follows, -1 for no motion."""
     values = [motion] * count if count == 1 and not isinstance(motion, list | tuple) else motion
     if values == 0:
         values = [0] * count
     fits = isinstance(values, list | tuple) and len(values) == count
-    expect(fits, path, f"be a list of {count}, 0 or spline.NAME each", motion)
+    expect(fits, path, f"be a list of {count} entries, each 0 or spline.NAME", motion)
     splines = []
     for i, value in enumerate(values):
         kind, name, *rest = [*str(value).split(".", 1), ""]
@@ -392,7 +397,7 @@ def _contacts(tables: Tables, names: Names, pinned: bool) -> Arrays:
         raise ValueError(f"contact.{name}: contacts and pins exclude each other; remove the tables pin or contact")
     if len({"tangent" in table for table in tables.values()}) > 1:
         name = next(iter(tables))
-        raise ValueError(f"contact.{name}.tangent must be given for all contacts, which are then planar, or none")
+        raise ValueError(f"contact.{name}.tangent must be given for all contacts (planar model) or none")
     for name, table in tables.items():
         path = f"contact.{name}"
         contact = read(keys.CONTACT, table, path, names)
@@ -405,7 +410,7 @@ def _contacts(tables: Tables, names: Names, pinned: bool) -> Arrays:
 
 
 def _wrenches(tables: Tables, names: Names) -> tuple[NDArray[np.float64], Arrays]:
-    """Constant parts (W, 6) of all wrenches, and the arrays."""
+    """Return the constant parts (W, 6) of all wrenches, and the arrays."""
     rows, driven = [], []
     constant = np.zeros((len(tables), 6))
     for w, (name, values) in enumerate(tables.items()):
@@ -421,7 +426,7 @@ def _wrenches(tables: Tables, names: Names) -> tuple[NDArray[np.float64], Arrays
 
 
 def _sorted(kind: str, after: Mapping[str, Sequence[str]], key: str) -> list[str]:
-    """Names in an order in which each stands after those it needs; a cycle is an error."""
+    """Return the names in an order that puts each after the names in its list; raise ValueError for a cycle."""
     order: dict[str, None] = {}
     for first in after:
         way: dict[str, Iterator[str]] = {} if first in order else {first: iter(after[first])}

@@ -1,4 +1,4 @@
-"""What follows from the tables of muscles and of the surfaces that they wrap; `build` makes the rest of a model."""
+"""Constants of muscles and wrapping surfaces, computed from their tables; `build` computes the rest of a model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Arrays = dict[str, NDArray[Any]]
 
 
 def cylinder_arrays(tables: Tables, names: Names) -> Arrays:
-    """Constants of cylinders and spheres."""
+    """Return the constants of cylinders and spheres."""
     rows = []
     for name, values in tables.items():
         row = read(keys.CYLINDER, values, f"cylinder.{name}", names)
@@ -39,7 +39,7 @@ def cylinder_arrays(tables: Tables, names: Names) -> Arrays:
 
 
 def muscle_arrays(tables: Tables, names: Names, cylinders: Arrays) -> Arrays:
-    """Constants of muscles: their paths or fitted lengths, what drives them, and how they pull."""
+    """Return the constants of muscles: paths or fitted lengths, excitations and muscle models."""
     rows: list[dict[str, Any]] = []
     points: list[tuple[Any, ...]] = []
     wraps: list[tuple[int, int, int]] = []
@@ -89,12 +89,15 @@ def muscle_arrays(tables: Tables, names: Names, cylinders: Arrays) -> Arrays:
 def _path(
     muscle: Mapping[str, Any], cylinders: Arrays, path: str, names: Names
 ) -> tuple[list[tuple[Any, ...]], list[tuple[int, int, int]], bool]:
-    """Points and wraps of a muscle, and whether the path winds: if it has those, or points that come and go."""
+    """Return points and wraps of a muscle, and whether `paths.winding` must compute its length.
+
+    This is so if the path has wraps, conditional points, pulleys or surfaces other than plain sided cylinders.
+    """
     points = muscle["path"] or []
     tables = muscle["wraps"]
     expect(tables is None or isinstance(tables, list), f"{path}.wraps", "be a list of tables", tables)
     if tables and muscle["path"] is None:
-        raise ValueError(f"{path}.wraps: only a path has them")
+        raise ValueError(f"{path}.wraps must not be given without a path")
     inline = [point[2] for point in points if point[2] >= 0]
     way, half = cylinders["cylinder_way"], cylinders["cylinder_half"]
     plain = all(way[c] == paths.SIDE and half[c] == 0.5 * LARGEST for c in inline)
@@ -111,7 +114,7 @@ def _path(
         wrap, here = read(keys.WRAP, values, f"{path}.wraps[{i}]", names), f"{path}.wraps[{i}]"
         ends = wrap["from"], len(own) - 1 if wrap["to"] is None else wrap["to"]
         whole = all(isinstance(end, int) and not isinstance(end, bool) for end in ends)
-        expect(whole and 0 <= ends[0] < ends[1] < len(own), here, f"go from one of {len(own)} points to a later", ends)
+        expect(whole and 0 <= ends[0] < ends[1] < len(own), here, f"have 0 <= from < to < {len(own)} points", ends)
         wraps.append((wrap["cylinder"], *ends))
     return own, wraps, True
 
@@ -123,10 +126,10 @@ _MUSCLE = """
 
 
 def _muscle(model: dict[str, Any], path: str) -> dict[str, Any]:
-    """Constants of a muscle by its model; what the model does not have is without effect."""
+    """Return the constants of a muscle; constants that its model does not use have no effect."""
     if model.get("curves") == "mujoco":
         expect(
-            model["type"] == "rigid_tendon", f"{path}.model.type", "be rigid_tendon by MuJoCo's curves", model["type"]
+            model["type"] == "rigid_tendon", f"{path}.model.type", "be rigid_tendon with MuJoCo's curves", model["type"]
         )
         shape = [*(model[name] for name, _, _ in keys.MUJOCO_CURVES), 0.0, 0.0]
     else:

@@ -1,22 +1,21 @@
 """Inelastic impact and Coulomb friction of points on surfaces, at velocity level; Bunderson et al. (2012), 2.1.1.
 
-A contact problem asks for impulses p (N s), of which each contact has a normal one and one or two tangential ones.
-With the velocities u (m/s) that the points would have without them, and W = J M^-1 J' (1/kg), the points move with
-w = W p + u, such that
+A contact problem has the unknown impulses p (N s), one normal and one or two tangential components for each contact.
+The points have the velocities w = W p + u (m/s), where u is the velocity without impulses and W = J M^-1 J' (1/kg).
+The contact law is:
 
-- nothing pulls, nothing enters, and nothing pushes what leaves: p_n >= 0, w_n >= 0, p_n w_n = 0;
-- friction opposes slip: a point that sticks has w_t = 0 and ``|p_t| <= mu p_n``, one that slips has p_t against w_t and
-  ``|p_t| = mu p_n``.
+- unilateral contact: p_n >= 0, w_n >= 0, p_n w_n = 0
+- Coulomb friction: w_t = 0 and ``|p_t| <= mu p_n`` (stick), or p_t opposite to w_t and ``|p_t| = mu p_n`` (slip)
 
-Three solvers: `by_modes` tries all combinations of open, sticking and slipping contacts, of up to two planar ones;
-`staggered` is the paper's alternation between normal impulses and friction (Kaufman et al., 2008); `sweep` solves one
-contact after the other, the others held, until nothing changes (Jean, 1999, Comput Methods Appl Mech Eng 177:235).
-`violation` measures how far any answer is from the law.
+There are three solvers. `by_modes` tries all combinations of open, sticking and slipping contacts, for up to two planar
+contacts. `staggered` is the paper's alternation between normal impulses and friction (Kaufman et al., 2008). `sweep`
+solves each contact with fixed impulses of the other contacts and repeats this until the impulses are constant (Jean,
+1999, Comput Methods Appl Mech Eng 177:235). `violation` measures the deviation of impulses from the law.
 
-Impulses stand contact by contact, ``rows`` to each: normal, then tangential; two of them where bodies move in a plane,
-else three. Kernels take them as ``p`` (n,), with ``u`` (n,) and ``W`` (n, n), of which the first ``contacts * rows``
-rows and columns count, coefficients of friction ``mu`` (m,) and modes ``mode`` (m,). The records ``t``, ``k`` and ``x``
-are those of `body`.
+Each contact has ``rows`` successive impulses, first normal, then tangential: 2 for planar contacts, else 3. Arguments
+of kernels are impulses ``p`` (n,), velocities ``u`` (n,), ``W`` (n, n), friction coefficients ``mu`` (m,) and modes
+``mode`` (m,). Kernels use the first ``contacts * rows`` rows and columns. `body` describes the records ``t``, ``k`` and
+``x``.
 """
 
 from __future__ import annotations
@@ -28,33 +27,33 @@ from ..core.kernels.jit import inlined, kernel
 from .skeleton import place, push, solve_each
 
 OPEN, STICK, SLIP, BACK = 0.0, 1.0, 2.0, 3.0
-"""Modes of a contact: it is apart, it sticks, it slips (where planar: along the tangent), it slips against it."""
+"""Modes of a contact: open, sticking, slipping (along the tangent, if planar), slipping against the tangent."""
 
 SWEEPS, TURNS = 500, 5
-"""Most of `sweep`, which starts with the impulses of the step before; repetitions at a contact that is not planar."""
+"""Largest number of sweeps of `sweep`, and of repetitions at a spatial contact."""
 
 STAGGERS, PROJECTION = 500, 200
-"""Most alternations of `staggered`, and most sweeps of each of its projections."""
+"""Largest number of alternations of `staggered`, and of sweeps in each of its projections."""
 
 EXACT = 1e-8
-"""Violation below which an answer counts as one, as a share of `pace`."""
+"""Largest violation of a solution, relative to `pace`."""
 
 SOFT = 1e-11
-"""Share by which W's diagonal is enlarged: where the law leaves the split of forces open, it becomes even."""
+"""Relative increase of the diagonal of W, which splits forces evenly if the law does not determine them."""
 
 RIGID = 1e-12
-"""Share of W's largest diagonal below which a point cannot move in a direction: then nothing pushes it there."""
+"""Limit relative to the largest diagonal entry of W; a direction with a smaller entry is immobile and gets no force."""
 
 RIGHT = 4
-"""Column of the right-hand side in the equations of `attempt`."""
+"""Column of the right-hand side in ``grid`` of `attempt`."""
 
 RATE, CREEP = 20.0, 0.1
-"""Rate (1/s) and largest speed (m/s) at which a point comes out from below the surface, so that it does not fly off."""
+"""Rate (1/s) and largest speed (m/s) at which a point below the surface returns to it, so that it does not bounce."""
 
 
 @kernel
 def respond(W, u, p, i, size):
-    """Velocity (m/s) of row i under the impulses ``p``."""
+    """Return the velocity (m/s) of row i with the impulses ``p``."""
     w = u[i]
     for j in range(size):
         w += W[i, j] * p[j]
@@ -63,10 +62,10 @@ def respond(W, u, p, i, size):
 
 @inlined
 def violation(W, u, mu, contacts, rows, p):
-    """Largest distance (m/s) by which impulses violate the law of contact and friction.
+    """Return the largest deviation (m/s) of impulses from the contact law.
 
-    It is 0 for a solution: normal velocity and impulse (as velocity) with none negative and one zero; tangential
-    impulse equal to the projection of itself less the slip onto what friction can give.
+    It is 0 for a solution: normal velocity and impulse (as a velocity) are non-negative, and one of them is 0; the
+    tangential impulse is the projection of (tangential impulse - slip) onto the friction cone.
     """
     worst, size = 0.0, contacts * rows
     for c in range(contacts):
@@ -85,7 +84,7 @@ def violation(W, u, mu, contacts, rows, p):
 
 @inlined
 def pace(W, u, contacts, rows, p):
-    """Largest velocity (m/s) into or along a surface that is there without impulses, or that one of them makes."""
+    """Return the largest velocity (m/s) into or along a surface without impulses, or due to a single impulse."""
     most = 0.0
     for i in range(contacts * rows):
         most = max(most, -u[i] if i % rows == 0 else abs(u[i]), W[i, i] * abs(p[i]))
@@ -94,9 +93,9 @@ def pace(W, u, contacts, rows, p):
 
 @inlined
 def attempt(W, u, mu, contacts, first, second, p, grid):
-    """Write the impulses of one or two planar contacts by their modes; False where these do not determine them.
+    """Solve for the impulses ``p`` of one or two planar contacts in given modes; return False if they are not unique.
 
-    ``grid`` (4, 5) is scratch space: an equation for each impulse, the right-hand side in the last column.
+    ``grid`` (4, 5) is work space for the equations, with the right-hand side in the last column.
     """
     size = 2 * contacts
     for c in range(contacts):
@@ -140,11 +139,11 @@ def attempt(W, u, mu, contacts, first, second, p, grid):
 
 @inlined
 def by_modes(W, u, mu, contacts, p, mode, grid):
-    """Solve one or two planar contacts by trying their modes: those given, then sticking, slipping and open ones.
+    """Solve one or two planar contacts by trying modes: the present ones, then sticking, slipping and open.
 
-    The first answer is taken. With friction a problem may have several; modes that were right in the step before then
-    stay. Should rounding let all modes fail, the least violation wins. Writes ``p`` and ``mode``; returns the violation
-    (m/s).
+    The first solution is used. Problems with friction can have several solutions, and this order keeps the modes of the
+    last step. If all modes fail because of rounding, those with the smallest violation are used. Writes ``p`` and
+    ``mode``; returns the violation (m/s).
     """
     least, best = math.inf, 0
     given = int(mode[0]) + (4 * int(mode[1]) if contacts == 2 else 0)
@@ -172,7 +171,7 @@ def by_modes(W, u, mu, contacts, p, mode, grid):
 
 @kernel
 def press(W, u, c, rows, size, p):
-    """Solve for the normal impulse of contact ``c`` while all others are held; its change, as velocity (m/s)."""
+    """Solve for the normal impulse of contact ``c`` with the others fixed; return its change as a velocity (m/s)."""
     i = c * rows
     new = max(p[i] - respond(W, u, p, i, size) / W[i, i], 0.0)
     change = W[i, i] * abs(new - p[i])
@@ -182,7 +181,7 @@ def press(W, u, c, rows, size, p):
 
 @kernel
 def rub(W, u, mu, c, rows, size, p):
-    """Improve the tangential impulse of contact ``c``, within what the normal one allows; its change (m/s)."""
+    """Improve the tangential impulse of contact ``c`` within the friction cone; return its change (m/s)."""
     i = c * rows
     most = mu[c] * p[i]
     if rows == 2:
@@ -204,7 +203,7 @@ def rub(W, u, mu, c, rows, size, p):
 
 @kernel
 def solve_contact(W, u, mu, c, size, p):
-    """Solve planar contact ``c`` exactly while the others are held; the largest change, as velocity (m/s)."""
+    """Solve planar contact ``c`` exactly with the others fixed; return the largest change as a velocity (m/s)."""
     i = 2 * c
     straight, cross, along = W[i, i], W[i, i + 1], W[i + 1, i + 1] * (1.0 + SOFT)
     before, drag = p[i], p[i + 1]
@@ -228,11 +227,11 @@ def solve_contact(W, u, mu, c, size, p):
 
 @kernel
 def sweep(W, u, mu, contacts, rows, p):
-    """Solve contact by contact, each while the others are held, again and again: nonlinear Gauss-Seidel (Jean, 1999).
+    """Solve contacts one by one with the others fixed, repeatedly: nonlinear Gauss-Seidel (Jean, 1999).
 
-    It need not converge: it fails for random problems that couple their contacts strongly, and hardly ever for bodies.
-    ``p`` holds a guess, such as the impulses of the step before, and is written. Returns the number of sweeps, or -1 if
-    SWEEPS of them do not reach a solution.
+    It can fail for random problems with strongly coupled contacts, and rarely fails for bodies. ``p`` is the initial
+    guess, such as the impulses of the last step, and the result. Returns the number of sweeps, or -1 if there is no
+    solution after SWEEPS.
     """
     size, few = contacts * rows, 0.1 * EXACT * pace(W, u, contacts, rows, p)
     for turn in range(SWEEPS):
@@ -253,10 +252,10 @@ def sweep(W, u, mu, contacts, rows, p):
 
 @kernel
 def staggered(W, u, mu, contacts, rows, p):
-    """Solve by staggered projections, Kaufman et al. (2008): normal impulses and friction in turn.
+    """Solve by staggered projections: normal impulses and friction in turn (Kaufman et al., 2008).
 
-    Each is the minimum of a convex problem while the other is held. Their alternation need not converge. ``p`` holds a
-    guess and is written. Returns the number of alternations, or -1 if STAGGERS of them do not reach a solution.
+    Each is the minimum of a convex problem with the other fixed. The alternation can fail to converge. ``p`` is the
+    initial guess and the result. Returns the number of alternations, or -1 if there is no solution after STAGGERS.
     """
     size = contacts * rows
     for turn in range(STAGGERS):
@@ -280,7 +279,7 @@ def staggered(W, u, mu, contacts, rows, p):
 
 @kernel
 def read_modes(W, u, mu, contacts, rows, p, mode):
-    """Modes (m,) of projected impulses: what was cut off slips, and what has no friction slips if it moves."""
+    """Write the modes (m,) of impulses: contacts at the limit of friction slip, frictionless ones if they move."""
     size = contacts * rows
     for c in range(contacts):
         i = c * rows
@@ -299,10 +298,10 @@ def read_modes(W, u, mu, contacts, rows, p, mode):
 
 @inlined
 def approach(t, k, x, dt):
-    """Velocities ``k.free`` (m/s) of the points at the end of a time step without contacts, and whether any touches.
+    """Write velocities ``k.free`` (m/s) of points after a step without contacts; return whether any point touches.
 
-    The normal one is that with which the law begins: a point above its surface may come as near as touching it within
-    the step; one below comes out slowly. ``k.J`` (n, bodies) and ``k.friction`` (m,) are written, too.
+    The normal velocity is relative to the allowed one: a point above its surface can reach it within the step, and a
+    point below returns slowly. ``k.J`` (n, bodies) and ``k.friction`` (m,) are written, too.
     """
     n, rows, touched = t.bodies, t.contact_rows, False
     v = x.z[n : 2 * n]
@@ -328,9 +327,9 @@ def approach(t, k, x, dt):
 
 @inlined
 def mobility(t, k):
-    """W = J M^-1 J' (1/kg) of all points in ``k.schur``; a direction in which none can move is left out of the law.
+    """Write W = J M^-1 J' (1/kg) of all points to ``k.schur``, and exclude immobile directions from the law.
 
-    Comes after `approach` and `body.accelerate`; ``k.MJ`` = M^-1 J' (n, bodies) is written, ``k.free`` changed.
+    Call this after `approach` and `body.accelerate`. It writes ``k.MJ`` = M^-1 J' (n, bodies) and changes ``k.free``.
     """
     n, rows = t.bodies, t.contact_rows
     W, size = k.schur, t.contacts * rows
@@ -357,20 +356,20 @@ def mobility(t, k):
 
 @inlined
 def solve_by_modes(t, k, x):
-    """Solve for ``x.impulse`` (n,) N s and ``x.mode`` (m,) of planar contacts; ``x.contact_error`` tells how well."""
+    """Solve planar contacts; write ``x.impulse`` (n,) N s, ``x.mode`` (m,) and ``x.contact_error`` (m/s)."""
     x.contact_error = by_modes(k.schur, k.free, k.friction, t.contacts, x.impulse, x.mode, k.grid)
 
 
 @kernel
 def solve_by_sweeps(t, k, x):
-    """Do what `solve_by_modes` does, for any contacts, by `sweep`."""
+    """Solve any contacts by `sweep`; see `solve_by_modes`."""
     sweep(k.schur, k.free, k.friction, t.contacts, t.contact_rows, x.impulse)
     read_solution(t, k, x)
 
 
 @kernel
 def solve_staggered(t, k, x):
-    """Do what `solve_by_modes` does, by `staggered`; one of the others stands in where that does not converge."""
+    """Solve any contacts by `staggered`, or by another solver if it does not converge; see `solve_by_modes`."""
     x.alternations = float(staggered(k.schur, k.free, k.friction, t.contacts, t.contact_rows, x.impulse))
     if x.alternations >= 0.0:
         read_solution(t, k, x)
@@ -382,22 +381,22 @@ def solve_staggered(t, k, x):
 
 @kernel
 def read_solution(t, k, x):
-    """Read modes and error off the impulses."""
+    """Write modes and contact error of the impulses."""
     m, rows = t.contacts, t.contact_rows
     read_modes(k.schur, k.free, k.friction, m, rows, x.impulse, x.mode)
     x.contact_error = violation(k.schur, k.free, k.friction, m, rows, x.impulse)
 
 
 find_impulses: Any = None
-"""Solver; `variant` binds one of `SOLVERS`."""
+"""One of `SOLVERS`, set by `variant`."""
 
 SOLVERS = {"modes": solve_by_modes, "staggered": solve_staggered, "sweep": solve_by_sweeps}
-"""Solvers by the names that users give."""
+"""Contact solvers by name."""
 
 
 @inlined
 def collide(t, k, x, dt):
-    """Change the accelerations ``k.qdd`` of `body.accelerate` such that v + dt qdd obeys the contacts.
+    """Change the accelerations ``k.qdd`` of `body.accelerate` so that v + dt qdd satisfies the contact law.
 
     Writes ``x.impulse`` (N s), ``x.mode``, ``x.contact_error`` (m/s) and ``x.alternations``.
     """

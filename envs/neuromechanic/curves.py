@@ -47,7 +47,7 @@ def cubics(kind: str, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray
     """
     n, h = len(x), np.diff(x)
     d = np.diff(y) / h
-    c = np.zeros(n)  # half of the second derivative, over 3
+    c = np.zeros(n)  # second derivative / 6
     if n > 2 and kind != "linear":
         A, r = np.zeros((n, n)), np.zeros(n)
         for i in range(1, n - 1):

@@ -1,7 +1,4 @@
-"""Muscle forces, activations and inputs that hold a posture at rest: Bunderson et al. (2012), Eqs 15-20.
-
-SciPy is imported where it is used: tasks import this module, and most of them need none of it.
-"""
+"""Muscle forces, activations and inputs that hold a posture at rest; Bunderson et al. (2012), Eqs 15-20."""
 
 from __future__ import annotations
 
@@ -21,21 +18,21 @@ Vector = NDArray[np.float64]
 
 
 class Infeasible(ValueError):
-    """No muscle forces within their limits hold the posture."""
+    """Error: no muscle forces within their limits hold the posture."""
 
 
 class Unreachable(Infeasible):
-    """No inputs give the excitations that hold the posture."""
+    """Error: no inputs produce the excitations that hold the posture."""
 
 
 @dataclass(frozen=True)
 class Balance:
-    """An equilibrium.
+    """Equilibrium of a model.
 
     Args:
-        force ((m,) float, N): Of the muscles.
-        activation ((m,) float): And excitation, which are the same at rest (Eq. 19).
-        input ((u,) float): Drive that gives these excitations.
+        force ((m,) float, N): Muscle forces.
+        activation ((m,) float): Activations, equal to excitations at rest (Eq. 19).
+        input ((u,) float): Drive that produces these excitations.
         start: Initial values for `Neuromechanic.reset`.
     """
 
@@ -50,27 +47,27 @@ def quadratic_program(
 ) -> Vector:
     """Minimise x'Qx / 2 + c'x subject to A x = b and low <= x <= high; Eqs 15-17.
 
-    A primal-dual interior-point method with Mehrotra's predictor and corrector, from a strictly interior point.
+    The method is a primal-dual interior-point method with Mehrotra's predictor and corrector.
 
     Args:
-        Q ((n, n) float): Positive semidefinite.
-        c, low, high ((n,) float)
-        A ((r, n) float)
-        b ((r,) float)
-        names: Of the constraints, for the message of the error.
+        Q ((n, n) float): Quadratic cost, positive semidefinite.
+        c ((n,) float): Linear cost.
+        A ((r, n) float), b ((r,) float): Equality constraints.
+        low, high ((n,) float): Bounds.
+        names: Names of the constraints for the error message.
 
     Returns:
         x (n,) float
 
     Raises:
-        Infeasible: If no x satisfies the constraints; the message tells by how much they are missed.
+        Infeasible: If no x satisfies the constraints. The message has the smallest violation.
     """
     from scipy.linalg import lu_factor
     from scipy.optimize import linprog
 
     n, r = len(c), len(b)
     fixed = low == high
-    if n and fixed.any():  # there is no interior to start from
+    if n and fixed.any():  # the method needs an interior point
         x, free = low.copy(), ~fixed
         x[free] = quadratic_program(
             Q[np.ix_(free, free)],
@@ -93,7 +90,7 @@ def quadratic_program(
         short: Any = np.full(r, np.inf) if miss.x is None else scale * (miss.x[n : n + r] - miss.x[n + r :])
         if names:
             short = ", ".join(f"{value:.4g} at {name}" for name, value in zip(names, short, strict=True) if value)
-        raise Infeasible(f"no forces within their limits balance the load; at best it is missed by {short}")
+        raise Infeasible(f"no forces within their limits balance the load; the smallest imbalance is {short}")
     if n == 0:
         return np.zeros(0)
     x = 0.5 * (low + high)
@@ -119,7 +116,7 @@ def quadratic_program(
         p, d = 0.995 * min(_reach(s, step), _reach(t, -step)), 0.995 * min(_reach(u, du), _reach(w, dw))
         x, s, t = x + p * step, s + p * step, t - p * step
         y, u, w = y + d * dy, u + d * du, w + d * dw
-    # The last digits of the balance, by the forces that are far from their limits.
+    # Correct rounding errors of the balance by forces far from their limits.
     inner = np.minimum(s, t)
     x = x - inner * (np.linalg.pinv(A * inner) @ (A @ x - b))
     return np.clip(x, low, high)
@@ -128,7 +125,7 @@ def quadratic_program(
 def _newton(
     lu: Any, dual: Vector, primal: Vector, now: tuple[Vector, ...], lower: Vector, upper: Vector
 ) -> tuple[Vector, ...]:
-    """Newton step towards s u = ``lower`` and t w = ``upper``: of x, y, u and w."""
+    """Return the Newton steps of x, y, u and w towards s u = ``lower`` and t w = ``upper``."""
     from scipy.linalg import lu_solve
 
     x, _, s, t, u, w = now
@@ -139,7 +136,7 @@ def _newton(
 
 
 def _reach(value: Vector, step: Vector) -> float:
-    """Part of a step, at most all of it, after which no value is negative."""
+    """Return the largest fraction of a step, up to 1, that keeps all values non-negative."""
     with np.errstate(over="ignore"):
         return min(1.0, float(np.min(-value[step < 0] / step[step < 0], initial=np.inf)))
 
@@ -147,10 +144,12 @@ def _reach(value: Vector, step: Vector) -> float:
 def muscle_limits(
     animal: Neuromechanic, row: NDArray[Any], least: ArrayLike = 0.0, most: ArrayLike = 1.0
 ) -> tuple[Vector, Vector]:
-    """Forces of the muscles at rest (N), none negative, at a row's posture and two activations each; Eq. 16.
+    """Compute the smallest and largest force (m,) N of each muscle at rest in a row's posture; Eq. 16.
 
     Args:
-        least, most ((m,) float): Passive and fully active by default.
+        animal: Model with m muscles.
+        row ((1,) record): Row with the posture.
+        least, most ((m,) float): Smallest and largest activation; 0 and 1 by default.
     """
     arrays, limits = animal.model.arrays, []
     own = arrays["activation"] >= 0
@@ -166,7 +165,7 @@ def muscle_limits(
 
 
 def reach(animal: Neuromechanic) -> tuple[Vector, Vector]:
-    """Least and greatest excitation (m,) of each muscle that what excites it can give, whatever that hears."""
+    """Return the smallest and largest excitation (m,) that the source of each muscle's excitation can produce."""
     arrays, size = animal.model.arrays, len(animal.model.muscles)
     least, most = np.zeros(size), np.ones(size)
     for m, (kind, index) in enumerate(arrays["excitation"]):
@@ -188,30 +187,31 @@ def equilibrate(
     """Find muscle forces, activations and inputs that hold a posture at rest; Eqs 15-20.
 
     Args:
-        q ((n,) float): Posture.
-        wrench ((w, 6) float, N and N m): External wrenches; the model's own otherwise.
-        cost ((m,) or (m, m) float): Q of Eq. 17; by default 1 / Fmax^2, the muscles' stress.
-        linear ((m,) float): C of Eq. 17.
-        reaction ((c,) float, N): Forces of the pins, W_C of Eq. 15; found as well where they are not given.
+        animal: Model with n joints, m muscles, w wrenches and c pin directions.
+        q ((n,) float): Posture, rad or m.
+        wrench ((w, 6) float, N and N m): External wrenches; those of the model by default.
+        cost ((m,) or (m, m) float): Q of Eq. 17; by default 1 / Fmax^2, which minimises muscle stress.
+        linear ((m,) float): C of Eq. 17; 0 by default.
+        reaction ((c,) float, N): Forces of the pins, W_C of Eq. 15; free variables by default.
 
     Returns:
         Balance
 
     Raises:
         Infeasible: If no forces within the muscles' limits hold the posture.
-        Unreachable: If some do, but no inputs give their excitations.
-        ValueError: If the cost has a wrong shape or a negative curvature, or the model has contacts or no muscles.
+        Unreachable: If such forces exist, but no inputs produce the excitations.
+        ValueError: If the cost has the wrong shape or negative curvature, or the model has contacts or no muscles.
     """
     refuse_contacts(animal)
     row = posture(animal, q, wrench)
     m = len(animal.model.muscles)
     if m == 0:
-        raise ValueError("model has no muscles that could hold the posture")
+        raise ValueError("model must have muscles to hold the posture")
     arrays = animal.model.arrays
     weight = arrays["max_force"] ** -2.0 if cost is None else np.asarray(cost, float)
     Q = np.diag(weight) if weight.ndim == 1 else weight
     if Q.shape != (m, m) or not np.isfinite(Q).all() or np.linalg.eigvalsh(0.5 * (Q + Q.T))[0] < -1e-12:
-        raise ValueError(f"cost must be ({m},) or ({m}, {m}) and not negative, got {cost!r}")
+        raise ValueError(f"cost must have shape ({m},) or ({m}, {m}) and be positive semidefinite, got {cost!r}")
     c = np.zeros(m) if linear is None else np.broadcast_to(np.asarray(linear, float), m)
     k = animal.mechanics(row)
     low, high = muscle_limits(animal, row, *reach(animal))
@@ -231,7 +231,7 @@ def equilibrate(
 
 
 def posture(animal: Neuromechanic, q: ArrayLike, wrench: ArrayLike | None = None) -> NDArray[Any]:
-    """Row (1,) at rest in posture ``q``, with ``wrench`` in place of the model's own."""
+    """Return a row (1,) at rest in posture ``q``, with ``wrench`` instead of the model's wrenches."""
     row, joints = animal.rows(1), animal.model.bodies
     if np.shape(q) != (len(joints),):
         raise ValueError(f"q must be a number for each of {', '.join(joints)} (rad, or m), got {shown(q)}")
@@ -241,9 +241,9 @@ def posture(animal: Neuromechanic, q: ArrayLike, wrench: ArrayLike | None = None
 
 
 def refuse_contacts(animal: Neuromechanic) -> None:
-    """Raise ValueError for a model with contacts, which switch."""
+    """Raise ValueError if the model has contacts, which make the rate discontinuous."""
     if animal.model.contacts:
-        raise ValueError(f"model has contacts, which switch: pin the points {', '.join(animal.model.contacts)} instead")
+        raise ValueError(f"model must have no contacts: pin the points {', '.join(animal.model.contacts)} instead")
 
 
 def balance(
@@ -252,18 +252,19 @@ def balance(
     force: ArrayLike,
     wrench: ArrayLike | None = None,
 ) -> Balance:
-    """Complete muscle forces to an equilibrium: activations, fibre lengths, inputs and states n; Eqs 18-20.
+    """Compute activations, fibre lengths, inputs and states n for muscle forces at an equilibrium; Eqs 18-20.
 
     Args:
-        q ((n,) float)
-        force ((m,) float, N): Within the muscles' limits.
-        wrench ((w, 6) float)
+        animal: Model with n joints, m muscles and w wrenches.
+        q ((n,) float): Posture, rad or m.
+        force ((m,) float, N): Muscle forces within their limits.
+        wrench ((w, 6) float, N and N m): External wrenches; those of the model by default.
 
     Returns:
         Balance
 
     Raises:
-        Unreachable: If no inputs give the excitations; the message names the muscle, and what excites it can give.
+        Unreachable: If no inputs produce the excitations. The message names the muscle and its closest excitation.
     """
     arrays, force = animal.model.arrays, np.asarray(force, float)
     row = posture(animal, q, wrench)
@@ -290,10 +291,10 @@ def balance(
 
 
 def _drive(animal: Neuromechanic, start: dict[str, Vector], excitation: Vector) -> dict[str, Vector]:
-    """Inputs, and states n at rest, that give the ``excitation`` (m,); Eq. 18.
+    """Find the inputs and the states n at rest that produce the ``excitation`` (m,); Eq. 18.
 
-    Where a neuron saturates, no slope leads back. So its shape is taken for an unbounded line, those that are curved
-    are inverted, and the solution is a place to search from with the true shapes.
+    Saturated neurons have no slope, which stops the search. So the search starts from the solution for linear neurons,
+    with the inverse of sigmoid and tanh shapes applied to the excitations.
     """
     from scipy.optimize import least_squares
 
@@ -324,7 +325,7 @@ def _drive(animal: Neuromechanic, start: dict[str, Vector], excitation: Vector) 
         return excess
 
     def unbounded(row: NDArray[Any]) -> Vector:
-        """Excitations before they are limited to 0 to 1."""
+        """Return excitations before they are clipped to 0 to 1."""
         value = row["excitation"][0].copy()
         for source, name in ((nerves.NEURON, "neuron"), (nerves.INPUT, "input")):
             value[kinds == source] = row[name][0, index[kinds == source]]
@@ -346,15 +347,15 @@ def _drive(animal: Neuromechanic, start: dict[str, Vector], excitation: Vector) 
         return started(x)
     worst = int(np.abs(missed[: len(excitation)]).argmax())
     name, level = animal.model.muscles[worst], excitation[worst] + missed[worst]
-    raise Unreachable(f"muscle.{name} needs excitation {excitation[worst]:.4g}; what excites it gives {level:.4g}")
+    raise Unreachable(f"muscle.{name} needs excitation {excitation[worst]:.4g}, but its source gives {level:.4g}")
 
 
 EXACT = 1e-11
-"""Error of an excitation, or of a resting state, that rounding leaves."""
+"""Largest error of an excitation or a resting state that counts as rounding."""
 
 
 def _with_lines(animal: Neuromechanic, which: NDArray[np.bool_]) -> Neuromechanic:
-    """Copy of an animal, some of whose neurons have no shape; it shares all else."""
+    """Return a copy of an animal with linear shapes for some neurons."""
     twin = animal.twin()
     twin.table["shape"][0][np.flatnonzero(which)] = nerves.LINEAR
     return twin

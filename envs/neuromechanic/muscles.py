@@ -1,6 +1,6 @@
 """Hill muscles: curves, activation, and force from the state; Bunderson et al. (2012), Eqs 12 and 13.
 
-Muscles pull and never push: no force is negative, at any length, velocity and activation.
+Muscle forces are never negative, at any length, velocity and activation.
 """
 
 from __future__ import annotations
@@ -14,44 +14,46 @@ DE_GROOTE, THELEN, MUJOCO = 0, 1, 2
 SMOOTH, SWITCHED, ZAJAC = 0, 1, 2
 
 TENDON_RATE = math.log(6.0) / 0.049
-"""Makes the tendon carry the maximal force at a strain of 4.9%."""
+"""Exponent of the tendon curve, which gives the maximal force at a strain of 4.9%."""
 
 SHORTEST = math.exp(4.0 * (0.2 - 1.0) / 0.6)
-"""Value of the exponential in De Groote's passive curve where the curve begins."""
+"""Value of the exponential in De Groote's passive curve at the start of the curve."""
 
 TENDON_STRAIN, PASSIVE_STRAIN, PASSIVE_SHAPE, ACTIVE_SHAPE, ECCENTRIC, CONCAVE = range(6)
 """Constants of Thelen's curves in ``shape`` (6,): strains of the tendon and of passive fibres at the maximal force,
-shapes of the passive and the active curve, force of lengthening fibres at most, curvature of force by velocity."""
+shapes of the passive and the active curve, largest force of lengthening fibres, curvature of the force-velocity curve.
+"""
 
 SHORTEST_FIBRE, LONGEST_FIBRE, MOST, PASSIVE = range(4)
-"""Constants of MuJoCo's curves in ``shape`` (6,): lengths between which fibres are active, forces of lengthening fibres
-at most and of passive ones where the active end is half way, all relative."""
+"""Constants of MuJoCo's curves in ``shape`` (6,), all relative: smallest and largest length of active fibres, largest
+force of lengthening fibres, and twice the passive force halfway between optimal and largest length."""
 
 NEAR = 0.975
-"""Part of the way to the greatest force of lengthening fibres up to which Thelen's curve is inverted."""
+"""Fraction of the largest additional force of lengthening fibres up to which Thelen's curve is inverted."""
 
 LEAST = 0.01
-"""Least activation of a muscle with a compliant tendon, whose fibre velocity is a force divided by it."""
+"""Smallest activation of a muscle with a compliant tendon, because its fibre velocity contains force / activation."""
 
 
 CURVES = True
-"""Whether muscles may have curves other than De Groote's; `variant` leaves out what is for those."""
+"""Whether muscles can have curves other than De Groote's; `variant` removes their code otherwise."""
 
 
 @kernel
 def force_length(curves, shape, length):
-    """Active force-length curve: three Gaussians, De Groote et al. (2016), or one, Thelen (2003), Eq. 4.
+    """Return the active force-length curve, relative to the maximal force.
 
-    That of MuJoCo (mju_muscleGain) is made of four parabolas.
+    Sources: three Gaussians (De Groote et al., 2016), one Gaussian (Thelen, 2003, Eq. 4), or four parabolas (MuJoCo,
+    mju_muscleGain).
 
     Args:
-        curves: DE_GROOTE, THELEN or MUJOCO, here and below.
-        shape ((6,) float): Constants of the latter two, here and below.
-        length: Fibre length over optimal length.
+        curves: DE_GROOTE, THELEN or MUJOCO, also in the functions below.
+        shape ((6,) float): Constants of Thelen's or MuJoCo's curves, also in the functions below.
+        length: Fibre length / optimal length.
     """
     if curves == MUJOCO:
         end = shape[SHORTEST_FIBRE] if length <= 1.0 else shape[LONGEST_FIBRE]
-        x = (length - 1.0) / (end - 1.0)  # from the top to the end
+        x = (length - 1.0) / (end - 1.0)  # 0 at the top, 1 at the end
         return 1.0 - 2.0 * x * x if x <= 0.5 else 2.0 * (1.0 - x) ** 2 if x <= 1.0 else 0.0
     if curves != DE_GROOTE:
         return exp(-((length - 1.0) ** 2) / shape[ACTIVE_SHAPE])
@@ -64,10 +66,11 @@ def force_length(curves, shape, length):
 
 @kernel
 def passive_force(curves, shape, length):
-    """Passive curve, 1 at a fibre strain of 0.6, or of Thelen's constant, and never negative.
+    """Return the passive force-length curve, relative to the maximal force and never negative.
 
-    De Groote et al. (2016) with the offset that OpenSim gives it, which is 0 up to a fifth of the optimal length, or
-    that of Thelen (2003), Eq. 3, which is 0 up to the optimal length. So is that of MuJoCo (mju_muscleBias).
+    Sources: De Groote et al. (2016) with OpenSim's offset (0 up to a fifth of the optimal length, 1 at a strain of
+    0.6), Thelen (2003), Eq. 3 (0 up to the optimal length, 1 at ``passive_strain``), or MuJoCo (mju_muscleBias; 0 up to
+    the optimal length).
     """
     if curves == MUJOCO:
         x = max(length - 1.0, 0.0) / (0.5 * (shape[LONGEST_FIBRE] - 1.0))
@@ -80,20 +83,19 @@ def passive_force(curves, shape, length):
 
 @kernel
 def fastest(curves, a):
-    """Velocity at which fibres shorten at most, over maximal velocity, at activation ``a``; Thelen (2003), Eq. 6."""
+    """Return largest shortening velocity / maximal velocity at activation ``a``; Thelen (2003), Eq. 6."""
     return 0.25 + 0.75 * a if curves == THELEN else 1.0
 
 
 @kernel
 def force_velocity(curves, shape, v):
-    """Force-velocity curve and its slope.
+    """Return the force-velocity curve and its slope; the force is 0 above the largest shortening velocity.
 
-    De Groote et al. (2016), or the hyperbolas of Thelen (2003), Eqs 6 and 7, of which the second one is twice as steep
-    as the first where they meet, or the parabolas of MuJoCo (mju_muscleGain). Fibres that shorten faster than at their
-    fastest bear nothing.
+    Sources: De Groote et al. (2016), hyperbolas of Thelen (2003), Eqs 6 and 7 (the slope doubles from shortening to
+    lengthening), or parabolas of MuJoCo (mju_muscleGain).
 
     Args:
-        v: Velocity over that of `fastest` fibres; shortening is negative.
+        v: Velocity / `fastest` velocity, negative for shortening.
     """
     if curves == DE_GROOTE:
         x = -8.149 * v - 0.374
@@ -116,7 +118,7 @@ def force_velocity(curves, shape, v):
 
 @kernel
 def velocity_of(curves, shape, f):
-    """Velocity over that of `fastest` fibres at which `force_velocity` is ``f``."""
+    """Return velocity / `fastest` velocity for which `force_velocity` is ``f``."""
     if curves == DE_GROOTE:
         x = (f - 0.88253) / -0.3211346
         e = exp(x)
@@ -132,9 +134,9 @@ def velocity_of(curves, shape, f):
 
 @kernel
 def tendon_force(curves, shape, length):
-    """Tendon force over maximal force at ``length``, in slack lengths.
+    """Return tendon force / maximal force at ``length`` / slack length.
 
-    Form of De Groote et al. (2016), Eq. 2, which is negative where the tendon is slack, or of Thelen (2003), Eq. 5.
+    Sources: De Groote et al. (2016), Eq. 2, which is negative for a slack tendon, or Thelen (2003), Eq. 5.
     """
     if curves == DE_GROOTE:
         return 0.2 * (exp(TENDON_RATE * (length - 1.0)) - 1.0)
@@ -147,7 +149,7 @@ def tendon_force(curves, shape, length):
 
 @kernel
 def tendon_length(curves, shape, f):
-    """Length over slack length at which `tendon_force` is ``f``."""
+    """Return length / slack length for which `tendon_force` is ``f``."""
     if curves == DE_GROOTE:
         return 1.0 + log(max(1.0 + 5.0 * f, 1e-12)) / TENDON_RATE
     most = shape[TENDON_STRAIN]
@@ -159,12 +161,12 @@ def tendon_length(curves, shape, f):
 
 @kernel
 def activation_rate(kind, rise, fall, e, a):
-    """Rate of activation (1/s), Eq. 12.
+    """Return the rate of activation (1/s), Eq. 12.
 
     Args:
-        kind: SMOOTH blend of the two time constants, De Groote et al. (2016), Eq. 1, over a tenth of the range of ``e -
-            a``; SWITCHED, Thelen (2003), Eq. 1; or ZAJAC (1989), Eq. 13.
-        rise, fall (s)
+        kind: SMOOTH: blend of the two time constants over a tenth of the range of ``e - a`` (De Groote et al., 2016,
+            Eq. 1); SWITCHED: Thelen (2003), Eq. 1; ZAJAC: Zajac (1989), Eq. 13.
+        rise, fall (s): Time constants of activation and deactivation.
         e, a (0 to 1): Excitation and activation.
     """
     if kind == SMOOTH:
@@ -180,7 +182,10 @@ def activation_rate(kind, rise, fall, e, a):
 
 @kernel
 def pennate(t, m, along):
-    """Fibre length (m) and cosine of the pennation, from the fibre's projection on the tendon; constant thickness."""
+    """Return fibre length (m) and cosine of the pennation angle from the fibre's projection on the tendon (m).
+
+    The thickness of the muscle is constant.
+    """
     c = t.cos_pennation[m]
     h = t.optimal_length[m] * math.sqrt(max(1.0 - c * c, 0.0))
     along = max(along, 1e-6)
@@ -190,15 +195,15 @@ def pennate(t, m, along):
 
 @inlined
 def contract(t, k, m, a, fibre, strength):
-    """Fibre length, its rate, force and slope dF/d(rate of the path) of muscle ``m``, from the state alone.
+    """Compute fibre length, its rate, force, and slope dF/d(rate of the path) of muscle ``m``.
 
-    F = Fmax (a fl fv + fp) cos(alpha) with a rigid tendon, the tendon's force with a compliant one, and
-    F = Fmax a (fl + kappa dl/lopt + beta ldot/lopt) cos(alpha) for short-range stiffness (illustrations 1 and 2), of
-    which no less than 0 is left where the muscle is much shorter than that describes.
+    The force is F = Fmax (a fl fv + fp) cos(alpha) for a rigid tendon, the tendon's force for a compliant one, and
+    F = Fmax a (fl + kappa dl/lopt + beta ldot/lopt) cos(alpha), at least 0, for short-range stiffness (illustrations 1
+    and 2).
 
     Reads ``k.length`` and ``k.rate``, writes ``k.fibre``, ``k.fibre_rate``, ``k.force`` and ``k.slope``. ``a`` is the
-    activation, or the excitation of a proportional muscle, Eq. 13; ``fibre`` (m) is the fibre length, where that is a
-    state; ``strength`` is a factor on the maximal force.
+    activation, or the excitation of a proportional muscle, Eq. 13. ``fibre`` (m) is the fibre length for a compliant
+    tendon. ``strength`` is a factor on the maximal force.
     """
     kind, optimal, shape = t.muscle[m], t.optimal_length[m], t.thelen[m]
     curves = t.curves[m] if CURVES else DE_GROOTE
@@ -219,7 +224,7 @@ def contract(t, k, m, a, fibre, strength):
         f = tendon_force(curves, shape, (k.length[m] - fibre * c) / t.slack_length[m])
         g = (f / c - passive_force(curves, shape, fibre / optimal)) / (a * force_length(curves, shape, fibre / optimal))
         k.fibre[m] = fibre
-        # Beyond these forces the curve's ends would give fibres velocities that nothing resolves.
+        # Beyond these forces the curve would give velocities that are too fast for the time step.
         g = min(max(g, 0.0), 1.8)
         k.fibre_rate[m] = t.max_velocity[m] * optimal * fastest(curves, a) * velocity_of(curves, shape, g)
         k.force[m] = most * max(f, 0.0)
@@ -238,7 +243,7 @@ def contract(t, k, m, a, fibre, strength):
 
 @kernel
 def contract_proportional(t, k, m, e, strength):
-    """Do what `contract` does for a proportional muscle with the excitation ``e``, Eq. 13."""
+    """Apply `contract` to a proportional muscle with excitation ``e``, Eq. 13."""
     k.fibre[m], k.fibre_rate[m] = k.length[m], k.rate[m]
     k.force[m] = strength * t.max_force[m] * min(max(e, 0.0), 1.0)
     k.slope[m] = 0.0
@@ -246,9 +251,9 @@ def contract_proportional(t, k, m, e, strength):
 
 @kernel
 def resting_fibre(t, m, length, a):
-    """Fibre length (m) at which muscle ``m`` with a compliant tendon and its tendon carry the same force; Eq. 20.
+    """Return the fibre length (m) at which the fibres and the compliant tendon of muscle ``m`` balance; Eq. 20.
 
-    ``length`` (m) is that of the path, ``a`` the activation.
+    ``length`` (m) is the length of the path and ``a`` the activation.
     """
     optimal = t.optimal_length[m]
     h = optimal * math.sqrt(max(1.0 - t.cos_pennation[m] ** 2, 0.0))
@@ -269,7 +274,7 @@ def resting_fibre(t, m, length, a):
 
 @kernel
 def rest_fibres(ts, lengths, activations, fibres):
-    """Fill ``fibres`` (f,) m with `resting_fibre` by the ``lengths`` (m,) m of all paths and ``activations`` (a,)."""
+    """Write `resting_fibre` to ``fibres`` (f,) m, from ``lengths`` (m,) m of all paths and ``activations`` (a,)."""
     t = ts[0]
     for m in range(t.muscles):
         if t.fibre[m] >= 0:

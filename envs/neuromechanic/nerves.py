@@ -1,6 +1,6 @@
 """Neurons: signals, delays, shaping functions and splines; Bunderson et al. (2012), Eqs 8 and 9.
 
-The records that kernels take are named as in `body`.
+Kernels have the record arguments that `body` describes.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ LINEAR, SIGMOID, TANH, HEAVISIDE, SATURATE = 0, 1, 2, 3, 4
 CONSTANT, POSITION, VELOCITY, NEURON, SPLINE, INPUT, MODULE = 0, 1, 2, 9, 10, 11, 12
 LENGTH, LENGTH_RATE, FIBRE_LENGTH, FIBRE_VELOCITY, FORCE, ACTIVATION = range(3, 9)
 PLACE, SPEED, HEIGHT, PRESSURE = range(13, 17)
-"""Kinds of signals: what synapses, excitations and motors read."""
+"""Kinds of signals for synapses, excitations and motors."""
 
 
 @kernel
 def piece(t, s, time):
-    """Piece of cubic spline ``s`` in which ``time`` (s) is, the first or last one beyond its ends, and how far in."""
+    """Return the piece of cubic spline ``s`` at ``time`` (s), clipped to the spline's range, and the time (s) in it."""
     first, last = t.spline_start[s], t.spline_start[s + 1] - 1
     x = min(max(time, t.spline_time[first]), t.spline_time[last])
     i = first
@@ -30,7 +30,7 @@ def piece(t, s, time):
 
 @kernel
 def spline(t, s, time):
-    """Value of cubic spline ``s`` at ``time`` (s), constant beyond its ends."""
+    """Return the value of cubic spline ``s`` at ``time`` (s), constant beyond its ends."""
     i, d = piece(t, s, time)
     c = t.spline_cubic[i]
     return c[3] + d * (c[2] + d * (c[1] + d * c[0]))
@@ -38,7 +38,7 @@ def spline(t, s, time):
 
 @kernel
 def spline_motion(t, s, time):
-    """Value, rate and acceleration of cubic spline ``s`` at ``time`` (s), at rest beyond its ends."""
+    """Return value, rate and acceleration of cubic spline ``s`` at ``time`` (s), constant beyond its ends."""
     i, d = piece(t, s, time)
     c = t.spline_cubic[i]
     value = c[3] + d * (c[2] + d * (c[1] + d * c[0]))
@@ -49,7 +49,7 @@ def spline_motion(t, s, time):
 
 @kernel
 def signal(t, k, x, z, time, kind, index):
-    """Present value of a signal, in SI, as far as ``k`` is evaluated; ``kind`` and ``index`` say what, and which."""
+    """Return the present value, in SI, of the signal of a ``kind`` and ``index``; ``k`` must contain it already."""
     n = t.bodies
     if kind == POSITION:
         return z[index] if index < n else k.follow[index, 0]
@@ -92,12 +92,11 @@ def signal(t, k, x, z, time, kind, index):
 
 @inlined
 def past(t, x, column, delay, fraction):
-    """Value that a signal had ``delay`` steps before ``fraction`` (0 to 1) of the present step, linear in between.
+    """Return the value of a signal ``delay`` steps before a fraction (0 to 1) of the present step.
 
-    The row's factor ``delay`` shortens all delays; that none gets shorter than a step is checked where it is set.
-
-    ``column`` says which delayed signal: ``x.ring`` holds ``t.depth`` steps of ``t.delays`` of them, the present step
-    at ``x.step``.
+    Values between steps are interpolated linearly. The row's factor ``x.delay`` scales all delays, which are at least
+    one step. ``column`` is the index of the delayed signal. The ring buffer ``x.ring`` has ``t.depth`` steps of
+    ``t.delays`` signals, with the present step at ``x.step``.
     """
     ago = x.step - max(delay * x.delay, 1.0)
     at = math.floor(ago)
@@ -112,7 +111,7 @@ def past(t, x, column, delay, fraction):
 
 @inlined
 def remember(t, k, x, z):
-    """Keep the present of all delayed signals in ``x.ring``, for `past`."""
+    """Write the present values of all delayed signals to ``x.ring``, for `past`."""
     for d in range(t.delays):
         row = int(x.step) % t.depth
         x.ring[row * t.delays + d] = signal(t, k, x, z, x.time, t.delayed[d, 0], t.delayed[d, 1])
@@ -120,7 +119,7 @@ def remember(t, k, x, z):
 
 @kernel
 def shaped(shape, low, high, s):
-    """Shaping functions of Eq. 9 of a sum ``s``, and saturation between ``low`` and ``high``."""
+    """Return a shaping function (Eq. 9, or saturation between ``low`` and ``high``) of a sum ``s``."""
     if shape == SIGMOID:
         return 1.0 / (1.0 + exp(-s))
     if shape == TANH:
@@ -134,7 +133,7 @@ def shaped(shape, low, high, s):
 
 @kernel
 def bent(value, power):
-    """Power of a magnitude, with its sign."""
+    """Return the power of the magnitude of ``value``, with the sign of ``value``."""
     if value == 0.0:
         return 0.0
     return math.copysign(exp(power * log(abs(value))), value)
@@ -142,7 +141,7 @@ def bent(value, power):
 
 @inlined
 def leaky_neurons(t, k, z):
-    """Outputs ``k.neuron`` of the neurons that have a state, which are the last in order, from the states in ``z``."""
+    """Write the outputs ``k.neuron`` of leaky neurons, which come last in order, from their states in ``z``."""
     instant, state = t.neurons - t.leaky, 2 * t.bodies + t.states - t.leaky
     for i in range(t.leaky):
         j = t.order[instant + i]
@@ -151,9 +150,9 @@ def leaky_neurons(t, k, z):
 
 @kernel
 def make_neurons_exact(t, k, dt):
-    """Turn the rates ``k.dz`` of leaky neurons into those that, over a step of ``dt`` s, bring them where they go.
+    """Change the rates ``k.dz`` of leaky neurons so that an Euler step of ``dt`` s is exact for constant inputs.
 
-    What they hear is held; then the way to it is exponential, however short the time constant.
+    The step is then stable for any time constant.
     """
     state = 2 * t.bodies + t.states - t.leaky
     for i in range(t.leaky):
@@ -163,11 +162,10 @@ def make_neurons_exact(t, k, dt):
 
 @inlined
 def neurons(t, k, x, z, time, fraction):
-    """Outputs ``k.neuron`` of all neurons, each after those that it listens to without delay; Eq. 8.
+    """Write the outputs ``k.neuron`` of all neurons, each after those that it reads without delay; Eq. 8.
 
-    The gain of a synapse may be multiplied by a further signal, as by presynaptic modulation, which is ours, as are
-    powers and leaky neurons: with a time constant tau, what is shaped is a state s, a part of n in Eq. 3, and
-    tau ds/dt = -s + the sum.
+    Extensions of the paper: a signal can multiply the gain of a synapse (presynaptic modulation), synapses can have
+    powers, and leaky neurons with time constant tau have a state s, part of n in Eq. 3, with tau ds/dt = -s + sum.
     """
     instant, state = t.neurons - t.leaky, 2 * t.bodies + t.states - t.leaky
     for i in range(t.neurons):

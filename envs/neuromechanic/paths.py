@@ -1,4 +1,4 @@
-"""Muscle paths: lengths, moment arms, and rates, from points, cylinders or a fitted function of the posture."""
+"""Muscle paths: lengths, moment arms and rates, from points and surfaces or from a fitted function of the posture."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from ..core.kernels.jit import inlined, kernel
 from .skeleton import place, push
 
 SIDE, ANY, SIDED, INSIDE, SPHERE = range(5)
-"""Ways of a string along a surface: by the side of a cylinder, the shorter one round it, by its side as MuJoCo has it,
-and through it; the last three are SPHERE, SPHERE + 1 and SPHERE + 2 for a sphere, beginning with the shorter one."""
+"""Ways of a string along a cylinder: by OpenSim's rule for a side, the shorter way, by MuJoCo's rule for a side, and
+inside. For a sphere, add SPHERE - ANY to the last three."""
 
 MEETS, LEAVES, BEFORE, AFTER = range(4)
-"""Rows of ``k.meet``: where a string meets and leaves a cylinder, and its points before and after it."""
+"""Rows of ``k.meet``: points where a string meets and leaves a surface, and the points before and after it."""
 
 
 @kernel
 def tangents(meet, radius, p, q):
-    """Points where a taut string from ``p`` to ``q`` meets and leaves a cylinder about the z axis.
+    """Find the points where a taut string from ``p`` to ``q`` meets and leaves a cylinder about the z axis.
 
-    It passes on the side of positive x. The shortest line on the unrolled surface is straight, so height grows in
-    proportion to the way in the plane.
+    The string passes on the side of positive x. The shortest line on the unrolled surface is straight, so that z is a
+    linear function of the length in the x-y plane.
 
     Args:
-        meet ((4, 3) float, m): The two points, written to the rows MEETS and LEAVES.
-        radius (m)
-        p, q ((3,) float, m)
+        meet ((4, 3) float, m): Output for the two points in rows MEETS and LEAVES.
+        radius (m): Radius of the cylinder.
+        p, q ((3,) float, m): Ends of the string.
 
     Returns:
-        wraps bool: Whether the string touches.
-        arc float, m: Its length on the surface.
+        wraps bool: Whether the string touches the cylinder.
+        arc float, m: Length on the surface.
     """
     arc = around(meet, radius, p, q, 1.0 if q[1] >= p[1] else -1.0, math.pi)
     return arc >= 0.0, max(arc, 0.0)
@@ -37,9 +37,10 @@ def tangents(meet, radius, p, q):
 
 @kernel
 def around(meet, radius, p, q, turn, most):
-    """Length (m) on a cylinder about the z axis of a taut string that turns (1 is anticlockwise); -1 if it cannot.
+    """Return the length (m) on a cylinder about the z axis of a taut string in direction ``turn`` (1: anticlockwise).
 
-    That is where it would turn by ``most`` (rad) or more, or an end is inside; other arguments as of `tangents`.
+    The result is -1 if the string would turn by ``most`` (rad) or more, or an end is inside the cylinder. See
+    `tangents` for the other arguments.
     """
     dp, dq = math.hypot(p[0], p[1]), math.hypot(q[0], q[1])
     if dp <= radius or dq <= radius:
@@ -61,7 +62,7 @@ def around(meet, radius, p, q, turn, most):
 
 @kernel
 def pierces(radius, p, q):
-    """Whether the line from ``p`` to ``q`` comes nearer than the radius to the z axis between them; its x (m) there."""
+    """Return whether the line between ``p`` and ``q`` pierces the cylinder, and x (m) of its point nearest the axis."""
     u, v = q[0] - p[0], q[1] - p[1]
     size = u * u + v * v
     t = -(p[0] * u + p[1] * v) / size if size > 0.0 else -1.0
@@ -70,10 +71,10 @@ def pierces(radius, p, q):
 
 @kernel
 def active_turn(radius, p, q):
-    """Sense (1 is anticlockwise) in which OpenSim goes round a cylinder about the z axis, whose side is positive x.
+    """Return OpenSim's direction (1: anticlockwise) around a cylinder about the z axis with the side positive x.
 
-    The tangents from each end touch on both sides of it. It takes the pair that touches on the cylinder's side; the
-    first end decides, the last one where both or none of the first do, and the longer way where none of the four does.
+    Each end has two tangents. OpenSim takes the direction with tangent points at positive x. The first end decides if
+    exactly one of its tangent points is there, else the last end. If no tangent point is, the longer way is taken.
     """
     lead = math.sqrt(p[0] * p[0] + p[1] * p[1] - radius * radius)
     trail = math.sqrt(q[0] * q[0] + q[1] * q[1] - radius * radius)
@@ -92,17 +93,17 @@ def active_turn(radius, p, q):
 
 @kernel
 def wrapped(meet, way, radius, half, p, q):
-    """Length (m) on a surface of a string from ``p`` to ``q``, -1 where it is straight, and whether it must wrap.
+    """Return the length (m) of a string on a surface (-1 if it is straight), and whether the straight line pierces it.
 
-    Rules of OpenSim's WrapCylinder. One with a side is wrapped on that side where the straight line pierces it, where
-    both ends are on the other side, or where one is and the line passes the axis there; that may take more than half a
-    turn. One without is wrapped the shorter way, where the line pierces it. Neither is where the string would touch
-    beyond its ends.
+    This is the rule of OpenSim's WrapCylinder. A string wraps a cylinder with a side on that side if the straight line
+    pierces the cylinder, if both ends are on the other side, or if one end is and the line passes the axis there. This
+    can be more than half a turn. A string wraps a cylinder without a side the shorter way if the line pierces it. The
+    string stays straight if it would touch beyond the ends of the cylinder.
 
     Args:
-        meet, radius, p, q: As of `tangents`.
-        way: SIDE or ANY; for a sphere the axis is perpendicular to the plane of p, q and its centre.
-        half (m): Of the length.
+        meet, radius, p, q: See `tangents`.
+        way: SIDE or ANY. For a sphere, the axis is perpendicular to the plane of p, q and the centre.
+        half (m): Half the length of the cylinder.
     """
     if math.hypot(p[0], p[1]) <= radius or math.hypot(q[0], q[1]) <= radius:
         return -1.0, False
@@ -125,10 +126,10 @@ def wrapped(meet, way, radius, half, p, q):
 
 @kernel
 def sided(meet, radius, x, y, p, q):
-    """Length (m) on a cylinder about the z axis of a string that keeps to the side of (x, y), -1 where it is straight.
+    """Return the length (m) on a cylinder about the z axis of a string with the side (x, y); -1 if it is straight.
 
-    Rule of MuJoCo 4: where that side lies opposite to the sector between ``p`` and ``q``, the string goes the far way
-    round, however long that is; elsewhere the side is not asked. Other arguments and results are those of `wrapped`.
+    This is the rule of MuJoCo 4: if the side is opposite to the sector between ``p`` and ``q``, the string takes the
+    longer way; else the side has no effect. See `wrapped` for the other arguments and results.
     """
     across = p[0] * q[1] - p[1] * q[0]
     if (y * q[0] - x * q[1]) * across >= 0.0 and (x * p[1] - y * p[0]) * across >= 0.0:
@@ -138,17 +139,17 @@ def sided(meet, radius, x, y, p, q):
 
 @kernel
 def pulled(meet, radius, p, q):
-    """Length 0 of a string that touches a cylinder about the z axis from within, -1 where it passes through it anyhow.
+    """Return 0 for a string that touches a cylinder about the z axis from inside, and -1 if it is straight.
 
-    Rule of MuJoCo (wrap_inside): where the straight piece misses the circle, the string is pulled to the point of it
-    by which the way is shortest, as light is reflected; the angle to the surface's normal there is found by Newton.
+    This is the rule of MuJoCo (wrap_inside): a string that would miss the circle touches it at the point with the
+    shortest path, where it is reflected like light. Newton's method finds the angle to the normal at this point.
     """
     a, b = math.hypot(p[0], p[1]), math.hypot(q[0], q[1])
     if a <= radius or b <= radius or pierces(radius, p, q)[0]:
         return -1.0, False
     between = math.acos(min(max((p[0] * q[0] + p[1] * q[1]) / (a * b), -1.0), 1.0))
     A, B, angle = radius / a, radius / b, 0.5 * math.pi
-    for _ in range(30):  # what misses is concave and falls, so steps from the right stay there
+    for _ in range(30):  # the residual is concave and decreasing, so that steps stay on the right of the root
         sine, cosine = math.sin(angle), math.cos(angle)
         first, last = A * sine, B * sine
         miss = math.asin(first) + math.asin(last) - 2.0 * angle + between
@@ -171,7 +172,7 @@ def pulled(meet, radius, p, q):
 
 @kernel
 def flat(meet, way, radius, half, x, y, p, q):
-    """What `wrapped`, `sided` or `pulled` says, by the way of a cylinder."""
+    """Return the result of `wrapped`, `sided` or `pulled`, depending on ``way``."""
     if way == SIDED:
         return sided(meet, radius, x, y, p, q)
     if way == INSIDE:
@@ -181,7 +182,7 @@ def flat(meet, way, radius, half, x, y, p, q):
 
 @kernel
 def segment(t, k, w, i):
-    """Wrap ``w`` between nodes i and i + 1: `wrapped`, with ``k.meet`` in the world's frame."""
+    """Apply wrap ``w`` to the string between nodes i and i + 1; see `wrapped`. ``k.meet`` is in the world frame."""
     c, meet = t.wrap[w, 0], k.meet
     p, q = meet[BEFORE], meet[AFTER]
     inside(t, k, c, k.node[i, 0], k.node[i, 1], k.node[i, 2], p)
@@ -190,7 +191,7 @@ def segment(t, k, w, i):
     if way < SPHERE:
         arc, hit = flat(meet, way, radius, half, 1.0, 0.0, p, q)
     else:
-        # In the plane of both ends and the centre: x to the first end, y across, z out of it.
+        # Axes for the plane of both ends and the centre: x to the first end, y perpendicular, z normal to the plane.
         R, dp = k.ball, math.sqrt(p[0] ** 2 + p[1] ** 2 + p[2] ** 2)
         along = (p[0] * q[0] + p[1] * q[1] + p[2] * q[2]) / max(dp, 1e-12)
         for j in range(3):
@@ -203,7 +204,7 @@ def segment(t, k, w, i):
             R[1, j] /= across
         p[0], p[1], p[2] = dp, 0.0, 0.0
         q[0], q[1], q[2] = along, across, 0.0
-        # Its side is the x axis of its own frame.
+        # The side is the x axis of the sphere's frame.
         arc, hit = flat(meet, way - SPHERE + ANY, radius, half, R[0, 0], R[1, 0], p, q)
         for r in (MEETS, LEAVES):
             x, y = meet[r, 0], meet[r, 1]
@@ -217,17 +218,17 @@ def segment(t, k, w, i):
 
 @kernel
 def gap(a, b):
-    """Distance (m) of two points (3,)."""
+    """Return the distance (m) of two points (3,)."""
     return math.sqrt((a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2 + (a[2] - b[2]) ** 2)
 
 
 @kernel
 def wrap_nodes(t, k, m, count, w, first):
-    """Wrap muscle ``m``, whose path has ``count`` nodes, round ``w`` where that is shortest; returns the new count.
+    """Apply wrap ``w`` to the segment of a path of ``count`` nodes where it adds least length; return the new count.
 
-    A segment that pierces the surface comes first; ``first`` is the muscle's first wrap.
+    Segments that pierce the surface take precedence. ``first`` is the first wrap of muscle ``m``.
     """
-    for i in range(count):  # what it was wrapped like before
+    for i in range(count):  # remove the result of the previous pass
         if k.node_wrap[i] == w:
             count -= 2
             for j in range(i, count):
@@ -261,28 +262,27 @@ def wrap_nodes(t, k, m, count, w, first):
 
 @kernel
 def move_node(k, i, j):
-    """Copy node i of a path to place j."""
+    """Copy node i of a path to index j."""
     k.node[j, 0], k.node[j, 1], k.node[j, 2] = k.node[i, 0], k.node[i, 1], k.node[i, 2]
     k.node_body[j], k.node_wrap[j], k.node_point[j] = k.node_body[i], k.node_wrap[i], k.node_point[i]
 
 
 @kernel
 def present(t, q, j):
-    """Whether point ``j`` of all paths is there; some are only while a joint is within a range."""
+    """Return whether point ``j`` is active; conditional points depend on the position of a joint."""
     joint = t.point_joint[j]
     return joint < 0 or t.point_range[j, 0] <= q[joint] <= t.point_range[j, 1]
 
 
 PASSES = 8
-"""Rounds in which several wraps of a muscle are drawn tight, at most."""
+"""Largest number of passes over the wraps of a muscle."""
 
 
 @kernel
 def winding(t, k, q, m):
-    """Length (m) of a muscle's path with points that come and go, or with wraps that choose their segment.
+    """Return the length (m) of a path with conditional points, pulleys or wraps, and add its moment arms -dL/dq.
 
-    Several wraps are applied one after the other, until the length changes by less than 1e-9 of itself. The share of
-    the moment arms -dL/dq is added.
+    Several wraps are applied in turn, until the relative change of the length is less than 1e-9.
     """
     count = 0
     for j in range(t.path_start[m], t.path_start[m + 1]):
@@ -315,7 +315,7 @@ def winding(t, k, q, m):
 
 @kernel
 def span(t, k, m, share, body, x, y, z, body1, x1, y1, z1):
-    """Length (m) of a straight piece between two bodies that counts by ``share``; its moment arms -dL/dq are added."""
+    """Return ``share`` times the length (m) of a segment between two bodies, and add its moment arms -dL/dq."""
     u, v, w = x1 - x, y1 - y, z1 - z
     length = math.sqrt(u * u + v * v + w * w)
     if length > 0.0:
@@ -326,16 +326,16 @@ def span(t, k, m, share, body, x, y, z, body1, x1, y1, z1):
 
 
 WINDING = True
-"""Whether paths may wind; `variant` leaves out what is for those."""
+"""Whether paths can need `winding`; `variant` removes its code otherwise."""
 
 
 @inlined
 def paths(t, k, q, v):
-    """Lengths ``k.length`` (m), moment arms ``k.arm`` = -dL/dq (m or 1) and rates ``k.rate`` (m/s); R of Eq. 14.
+    """Write lengths ``k.length`` (m), moment arms ``k.arm`` = -dL/dq (m or 1) and rates ``k.rate`` (m/s); R of Eq. 14.
 
-    A fitted length is L = mean - (a.d + d.B d / 2) with d = q - at, so its moment arm is a + B d.
+    A fitted length is L = mean - (a.d + d.B d / 2) with d = q - at, with the moment arms a + B d.
 
-    Comes after `kinematics`; ``q`` and ``v`` (n,) are joint positions (rad or m) and velocities.
+    Call this after `kinematics`. ``q`` and ``v`` (n,) are joint positions (rad or m) and velocities.
     """
     n = t.bodies
     meet = k.meet
@@ -344,7 +344,7 @@ def paths(t, k, q, v):
         fit = t.fit[m]
         length = 0.0
         if fit >= 0:
-            # Whole padded columns: their length is a constant, so they become vector instructions.
+            # Loops over padded columns have a constant length and compile to vector instructions.
             for i in range(len(arm)):
                 arm[i] = t.fit_a[fit, i]
             for j in range(n):
@@ -390,7 +390,7 @@ def paths(t, k, q, v):
 
 @kernel
 def inside(t, k, c, x, y, z, local):
-    """Coordinates ``local`` (3,) m, written, of a point (x, y, z) of the world in the frame of cylinder ``c``."""
+    """Write the coordinates ``local`` (3,) m of a world point (x, y, z) in the frame of cylinder ``c``."""
     b = t.cylinder_body[c]
     if b >= 0:
         R, o = k.turn[b], k.origin[b]
@@ -407,7 +407,7 @@ def inside(t, k, c, x, y, z, local):
 
 @kernel
 def outside(t, k, c, local):
-    """Point of the world (m) that has coordinates ``local`` (3,) m in the frame of cylinder ``c``."""
+    """Return the world point (m) with coordinates ``local`` (3,) m in the frame of cylinder ``c``."""
     a, F = t.cylinder_at[c], t.cylinder_frame[c]
     x = a[0] + F[0, 0] * local[0] + F[1, 0] * local[1] + F[2, 0] * local[2]
     y = a[1] + F[0, 1] * local[0] + F[1, 1] * local[1] + F[2, 1] * local[2]

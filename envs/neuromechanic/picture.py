@@ -1,4 +1,4 @@
-"""Pictures of musculoskeletal models: sticks with coloured muscles, and the standing figure on its platform."""
+"""Pictures of musculoskeletal models: stick figures with coloured muscles, and the standing figure on its platform."""
 
 from __future__ import annotations
 
@@ -25,18 +25,17 @@ SLACK: c.Colour = (228, 196, 186)
 GHOST: c.Colour = (110, 116, 126)
 
 STRIP, SECONDS = 130.0, 5.0
-"""Panel of the activations: height in pt, duration in s."""
+"""Height (pt) and duration (s) of the activation panel."""
 
 CROSSES = 1e-4
-"""Moment arm, m, from which on a muscle counts as crossing a joint."""
+"""Smallest moment arm, m, of a muscle that crosses a joint."""
 
 
 def draw(canvas: Canvas, task: NeuromechanicTask, trail: Trail, ghost: Trail | None = None) -> None:
-    """Draw a model: x to the right, y up.
+    """Draw a model with x to the right and y up; see `View` for the arguments.
 
-    Muscles with a path are drawn along it. Those whose length is fitted have no known path: they are drawn
-    schematically, past each joint that they cross at the distance of their moment arm. The standing figure has a
-    picture of its own. See `View`.
+    Muscles with a path are drawn along it. Muscles with a fitted length are drawn schematically, past
+    each joint that they cross, at the distance of their moment arm. The standing figure has a separate picture.
     """
     if isinstance(task, StandTask):
         _stand(canvas, task, trail, ghost)
@@ -45,7 +44,7 @@ def draw(canvas: Canvas, task: NeuromechanicTask, trail: Trail, ghost: Trail | N
     start = _sticks(animal, animal.mechanics(animal.rows(1)))
     reach = float(np.linalg.norm(np.concatenate([s for _, s in start]), axis=1).max())
     area = (0.0, 0.0, canvas.width, canvas.height - STRIP)
-    # The view stays, for the ground is a body of the model, too; what goes far is followed.
+    # The view is fixed, except that it follows a model that moves far away.
     points = np.concatenate([stick[:, :2] for _, stick in start])
     now = np.concatenate([stick[:, :2] for _, stick in _sticks(animal, animal.mechanics(trail.rows[-1:]))])
     away = now.mean(0) - points.mean(0)
@@ -65,12 +64,12 @@ def draw(canvas: Canvas, task: NeuromechanicTask, trail: Trail, ghost: Trail | N
 
 
 def _sticks(animal: Neuromechanic, k: dict[str, NDArray[Any]]) -> list[tuple[int, NDArray[np.float64]]]:
-    """`bones` that have a length."""
+    """Return the `bones` with a length above 0."""
     return [(i, stick) for i, stick in bones(animal, k) if np.linalg.norm(stick[1] - stick[0]) > 1e-9]
 
 
 def _ground(view: Panel, animal: Neuromechanic) -> None:
-    """Draw the surfaces of contacts that are seen from their edge."""
+    """Draw the contact surfaces that are perpendicular to the picture."""
     arrays, far = animal.model.arrays, float(np.abs(np.subtract(view.high, view.low)).sum())
     for frame, height in zip(arrays["contact_frame"], arrays["contact_height"], strict=True):
         normal = frame[0, :2]
@@ -80,7 +79,7 @@ def _ground(view: Panel, animal: Neuromechanic) -> None:
 
 
 def _reactions(view: Panel, animal: Neuromechanic, row: NDArray[Any], reach: float) -> None:
-    """Draw the forces of the ground, the animal's weight 0.4 ``reach`` long, and mark the points that slip."""
+    """Draw the ground reaction forces (body weight has the length 0.4 ``reach``), and mark slipping points."""
     if not animal.model.contacts:
         return
     arrays = animal.model.arrays
@@ -94,7 +93,7 @@ def _reactions(view: Panel, animal: Neuromechanic, row: NDArray[Any], reach: flo
 
 
 def _courses(animal: Neuromechanic, k: dict[str, NDArray[Any]], reach: float) -> list[NDArray[np.float64]]:
-    """Points (N, 2) m through which each muscle is drawn."""
+    """Return the points (N, 2) m of the line of each muscle."""
     arrays, courses = animal.model.arrays, []
     sticks = dict(_sticks(animal, k))
     for m, fit in enumerate(arrays["fit"]):
@@ -113,7 +112,7 @@ def _courses(animal: Neuromechanic, k: dict[str, NDArray[Any]], reach: float) ->
         points = []
         before = np.array([0.0, -1.0])
         for i, stick in sorted(sticks.items()):
-            # Joints that turn in the picture's plane, at the beginning of this stick.
+            # Joints at the start of this stick that rotate in the picture's plane.
             chain = [j for j in range(i + 1) if np.linalg.norm(k["origin"][j] - stick[0]) < 0.25 * reach and j <= i]
             arm = sum(
                 k["arm"][m, j] * (k["turn"][j] @ arrays["axis"][j])[2]
@@ -156,7 +155,7 @@ def _figure(view: Panel, animal: Neuromechanic, row: NDArray[Any], reach: float,
 
 
 def _activation(animal: Neuromechanic, rows: NDArray[Any]) -> NDArray[np.float64]:
-    """Activation of every muscle (B, m); the excitation of proportional ones."""
+    """Return the activation (B, m) of all muscles; for proportional ones, the excitation."""
     own = animal.model.arrays["activation"] >= 0
     result = rows["excitation"].copy()
     result[:, own] = rows["activation"]
@@ -165,7 +164,7 @@ def _activation(animal: Neuromechanic, rows: NDArray[Any]) -> NDArray[np.float64
 
 @singledispatch
 def goal(task: Any, view: Panel, trail: Trail, reach: float) -> tuple[str, str]:
-    """Draw the goal of a task; tell how far it is reached, in a headline and a caption."""
+    """Draw the goal of a task, and return a headline and a caption with the distance from the goal."""
     return "", ""
 
 
@@ -185,7 +184,7 @@ def _(task: HindlimbHold, view: Panel, trail: Trail, reach: float) -> tuple[str,
     info = task.hooks.info(row, trail.memory[-1:])
     return (
         f"{np.rad2deg(info['posture_error'][0]):.1f}°",
-        f"from the posture (rms), {info['force_error'][0]:.2f} N from the wanted force",
+        f"from the posture (rms), {info['force_error'][0]:.2f} N from the target force",
     )
 
 
@@ -226,17 +225,18 @@ def _strip(canvas: Canvas, task: NeuromechanicTask, trail: Trail) -> None:
 # The standing figure
 
 SHOULDERS, HEAD, NECK = (0.17, 0.50), 0.105, 0.68
-"""Half width and height of the shoulders, radius and height of the head, from the hips' middle, m."""
+"""Half width and height of the shoulders, radius of the head, and height of the head above the midpoint of the hips, m.
+"""
 
 NEWTON = 0.55 / 700.0
-"""Length of a force's arrow, m/N."""
+"""Length of arrows per force, m/N."""
 
 STAGE = 0.6
-"""Width of the stage, as a share of the canvas; the traces stand beside it."""
+"""Width of the stage relative to the canvas; the rest is for traces."""
 
 
 def _stand(canvas: Canvas, task: StandTask, trail: Trail, ghost: Trail | None) -> None:
-    """Draw the standing figure on its platform, and what it knows beside what is true."""
+    """Draw the standing figure on its platform, and traces of true and delayed angles."""
     rows = trail.rows
     row = rows[-1:]
     area = (0.0, 0.0, STAGE * canvas.width, canvas.height)
@@ -267,7 +267,7 @@ def _stand(canvas: Canvas, task: StandTask, trail: Trail, ghost: Trail | None) -
 
 
 def _platform(view: Panel, task: StandTask, row: NDArray[Any]) -> None:
-    """Draw the room, past which the platform moves, and the platform with marks of its own."""
+    """Draw the platform with marks, and lines of the room in which it moves."""
     moved = float(task.animal.platform(row)[0, 0])
     low, high = view.low, view.high
     for k in np.arange(np.ceil((low[0] + moved) / 0.5), np.floor((high[0] + moved) / 0.5) + 1):
@@ -280,7 +280,7 @@ def _platform(view: Panel, task: StandTask, row: NDArray[Any]) -> None:
 
 
 def _person(view: Panel, q: NDArray[np.float64], ghost: bool = False) -> None:
-    """Draw the figure in a posture (5,), solid or translucent."""
+    """Draw the figure with joint positions (5,), solid or translucent."""
     across = np.array([np.cos(q[2]), np.sin(q[2])])
     up = np.array([-across[1], across[0]])
     middle, half = q[:2], 0.5 * HIPS
@@ -309,13 +309,13 @@ def _person(view: Panel, q: NDArray[np.float64], ghost: bool = False) -> None:
 
 
 def _knowledge(canvas: Canvas, task: StandTask, rows: NDArray[Any]) -> None:
-    """Draw the angles as they are and as they are known, and the torques of the hips."""
+    """Draw the true and delayed angles, and the torques of the hips."""
     left = STAGE * canvas.width + 16.0
     width, top, gap = canvas.width - left - 24.0, 64.0, 8.0
     height = (canvas.height - top - 20.0 - 3 * gap) / 4
     canvas.label("true", (left, 44.0), c.INK, 12)
     late = 1e3 * (float(task.animal.model.delays.max() * rows["delay"][-1]) + task.animal.dt)
-    canvas.label(f"known, {late:.0f} ms late", (left + 44.0, 44.0), c.COLD, 12)
+    canvas.label(f"delayed by {late:.0f} ms", (left + 44.0, 44.0), c.COLD, 12)
     angles = (("torso", rows["q"][:, 2], 0), ("left hip", rows["q"][:, 3], 2), ("right hip", rows["q"][:, 4], 4))
     for k, (name, angle, neuron) in enumerate(angles):
         area = (left, top + k * (height + gap), width, height)

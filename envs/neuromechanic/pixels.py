@@ -1,4 +1,4 @@
-"""What small pictures of musculoskeletal models show: bones, ground, and the goal."""
+"""Pixel observations of musculoskeletal models: bones, ground and goal."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .tasks import HindlimbHold, Pose, StandTask
 
 BONE: Colour = (140, 130, 110)
 TRUNK = 0.7
-"""Height of the standing figure's trunk with its head, m."""
+"""Height of the standing figure's trunk with head, m."""
 
 
 def sketch(task: Any, rows: Any, memory: Any) -> Sketch:
-    """Draw models in the plane of x and y."""
+    """Draw models in the x-y plane."""
     return (_standing if isinstance(task, StandTask) else _model)(task, rows, memory)
 
 
@@ -65,12 +65,12 @@ def _model(task: Any, rows: Any, memory: Any) -> Sketch:
 
 
 def _ends(animal: Any, row: Any) -> Any:
-    """Ends (sticks, 2, 2) m of the bones of a row."""
+    """Return the ends (sticks, 2, 2) m of the bones of a row."""
     return [stick[:, :2] for _, stick in bones(animal, animal.mechanics(np.array([row])))]
 
 
 def bones(animal: Neuromechanic, k: dict[str, NDArray[Any]]) -> list[tuple[int, NDArray[np.float64]]]:
-    """Straight pieces (2, 3) m of the bodies, each with its body: from joint to joint, or to the far end."""
+    """Return body and ends (2, 3) m of all bones: straight lines from joint to joint, or from joint to far end."""
     arrays, sticks = animal.model.arrays, []
     parents = arrays["parent"]
     for i, parent in enumerate(parents):

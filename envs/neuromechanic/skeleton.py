@@ -1,8 +1,8 @@
-"""Rigid bodies: kinematics, mass matrix, bias forces and Jacobians of a tree, all in the world's frame.
+"""Rigid bodies: kinematics, mass matrix, bias forces and Jacobians of a tree, in the world frame.
 
-Spatial vectors are (angular, linear) and refer to the world's origin, so they add up along the tree without being
-transformed. Composite rigid bodies and recursive Newton-Euler, Featherstone (2008), chapters 5 and 6. The records that
-kernels take are named as in `body`.
+Spatial vectors are (angular, linear) at the world's origin, so that they add up along the tree without transformations.
+The algorithms are composite rigid bodies and recursive Newton-Euler, Featherstone (2008), chapters 5 and 6. Kernels
+have the record arguments that `body` describes.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ import math
 from ..core.kernels.jit import inlined, kernel, sincos
 
 REVOLUTE, PRISMATIC, BALL = 0, 1, 2
-"""Kinds of joints; the three of a ball are BALL, BALL + 1 and BALL + 2."""
+"""Types of joints; the three joints of a ball are BALL, BALL + 1 and BALL + 2."""
 
 MASS, MX, MY, MZ, XX, YY, ZZ, XY, XZ, YZ = range(10)
-"""Numbers of an inertia about the world's origin: mass (kg), its first moment (kg m), second moments (kg m^2)."""
+"""Entries of an inertia about the world's origin: mass (kg), first moments (kg m), second moments (kg m^2)."""
 
 
 @kernel
 def half_turn(x, y, z):
-    """Quaternion (w, x, y, z) of a rotation vector, rad."""
+    """Return the quaternion (w, x, y, z) of a rotation vector, rad."""
     angle = math.sqrt(x * x + y * y + z * z)
     s, c = sincos(0.5 * angle)
     f = s / angle if angle > 1e-9 else 0.5
@@ -29,7 +29,7 @@ def half_turn(x, y, z):
 
 @kernel
 def turned(x, y, z, R):
-    """Rotation ``R`` (3, 3), written, of a rotation vector, rad."""
+    """Write the rotation matrix ``R`` (3, 3) of a rotation vector, rad."""
     w, x, y, z = half_turn(x, y, z)
     R[0, 0], R[0, 1], R[0, 2] = 1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)
     R[1, 0], R[1, 1], R[1, 2] = 2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)
@@ -38,10 +38,10 @@ def turned(x, y, z, R):
 
 @kernel
 def turn_on(q, v, dt, new):
-    """Rotation vector ``new`` (3,) rad, written, of one ``q`` (3,) that turns with ``v`` (3,) rad/s for ``dt`` s.
+    """Rotate a rotation vector ``q`` (3,) rad with ``v`` (3,) rad/s for ``dt`` s, and write the result to ``new`` (3,).
 
-    The velocity is that about the body's own axes and is held, so quaternions are multiplied; no step is too long for
-    it, and no attitude singular. Of the two vectors of an attitude the shorter is taken.
+    The velocity is constant in the body's frame, so that quaternions multiply. This works for any step and attitude.
+    The result is the shorter of the two rotation vectors of the attitude.
     """
     w, x, y, z = half_turn(q[0], q[1], q[2])
     d, a, b, c = half_turn(dt * v[0], dt * v[1], dt * v[2])
@@ -60,9 +60,9 @@ def turn_on(q, v, dt, new):
 
 @kernel
 def turn_rate(q, v, rate):
-    """Rate (3,) rad/s, written, of a rotation vector ``q`` (3,) at the velocity ``v`` (3,) about the body's axes.
+    """Write the rate (3,) rad/s of a rotation vector ``q`` (3,) for the velocity ``v`` (3,) about the body's axes.
 
-    Singular at whole turns, which `shorten` keeps away from.
+    It is singular at whole turns, which `shorten` avoids.
     """
     x, y, z = q[0], q[1], q[2]
     a, b, c = y * v[2] - z * v[1], z * v[0] - x * v[2], x * v[1] - y * v[0]
@@ -78,7 +78,7 @@ def turn_rate(q, v, rate):
 
 @kernel
 def shorten(q):
-    """Replace a rotation vector (3,) of more than half a turn by the other one of the same attitude."""
+    """Replace a rotation vector (3,) longer than half a turn by the equivalent shorter one."""
     angle = math.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2])
     if angle > math.pi:
         f = 1.0 - 2.0 * math.pi * math.ceil(0.5 * angle / math.pi - 0.5) / angle
@@ -87,7 +87,7 @@ def shorten(q):
 
 @kernel
 def add_turning(A, V, S, speed):
-    """Add the acceleration of a joint with axis ``S`` (6,) that moves with ``speed``, the axis moving with ``V``."""
+    """Add to ``A`` (6,) the acceleration due to a joint ``speed`` about the axis ``S`` (6,), which moves with ``V``."""
     A[0] += (V[1] * S[2] - V[2] * S[1]) * speed
     A[1] += (V[2] * S[0] - V[0] * S[2]) * speed
     A[2] += (V[0] * S[1] - V[1] * S[0]) * speed
@@ -98,7 +98,7 @@ def add_turning(A, V, S, speed):
 
 @kernel
 def curve(t, c, x):
-    """Value of curve ``c`` at ``x``, and its first two derivatives: polynomials, piece by piece."""
+    """Return the value of the piecewise polynomial ``c`` at ``x``, and its first two derivatives."""
     i, last = t.curve_start[c], t.curve_start[c + 1] - 1
     while i < last and x >= t.curve_x[i + 1]:
         i += 1
@@ -111,12 +111,12 @@ def curve(t, c, x):
 
 
 FOLLOWERS = True
-"""Whether joints may follow others; `variant` leaves out what is for those."""
+"""Whether joints can follow other joints; `variant` removes their code otherwise."""
 
 
 @kernel
 def lead(t, k, q):
-    """Positions ``k.follow`` of the followers, and their derivatives by that of the joint which each follows."""
+    """Write to ``k.follow`` the positions of followers and their derivatives with respect to the leader's position."""
     for i in range(t.bodies, t.links):
         x, f = q[t.coordinate[i]], k.follow[i]
         if t.curve[i] >= 0:
@@ -127,11 +127,11 @@ def lead(t, k, q):
 
 @inlined
 def kinematics(t, k, q):
-    """Place the bodies: rotations ``k.turn``, origins ``k.origin`` (m), motion subspaces ``k.S``.
+    """Compute rotations ``k.turn``, origins ``k.origin`` (m) and joint axes ``k.S`` of the bodies from positions ``q``.
 
-    Of the joint positions ``q`` (n,), rad or m: body i turns about, or moves along, its axis through its origin. Those
-    of a ball are its rotation vector, and its three axes are those of the body that turns. Followers have the numbers
-    from n on; their positions are functions of that of a joint, and their axes count by the slope of these.
+    Body i rotates about, or slides along, its axis through its origin by ``q[i]`` (rad or m). For a ball, the three
+    positions are its rotation vector, and the three axes are those of the rotated body. Followers have the indices
+    from n. Their positions are functions of the leader's position, with its derivative as a factor on their axes.
     """
     if FOLLOWERS:
         lead(t, k, q)
@@ -195,7 +195,7 @@ def kinematics(t, k, q):
 
 @inlined
 def inertias(t, k):
-    """Inertia of each body about the world's origin, ``k.body_inertia`` (n, 10), in the order of MASS to YZ."""
+    """Write the inertia of each body about the world's origin, ``k.body_inertia`` (n, 10), in the order MASS to YZ."""
     for i in range(t.links):
         R, B = k.turn[i], k.body_inertia[i]
         m = t.mass[i]
@@ -207,7 +207,7 @@ def inertias(t, k):
         B[MASS], B[MX], B[MY], B[MZ] = m, m * x, m * y, m * z
         J = t.inertia[i]
         xx, yy, zz, xy, xz, yz = J[0], J[1], J[2], J[3], J[4], J[5]
-        # Rows of R J, then those of R J R'.
+        # Rows of R J, then entries of R J R'.
         a0 = R[0, 0] * xx + R[0, 1] * xy + R[0, 2] * xz
         a1 = R[0, 0] * xy + R[0, 1] * yy + R[0, 2] * yz
         a2 = R[0, 0] * xz + R[0, 1] * yz + R[0, 2] * zz
@@ -227,7 +227,7 @@ def inertias(t, k):
 
 @kernel
 def times(B, v):
-    """Momentum (angular about the origin, linear) of an inertia (10,) that moves with ``v`` (6,)."""
+    """Return the momentum (angular about the origin, linear) of an inertia (10,) with velocity ``v`` (6,)."""
     return (
         B[XX] * v[0] + B[XY] * v[1] + B[XZ] * v[2] + B[MY] * v[5] - B[MZ] * v[4],
         B[XY] * v[0] + B[YY] * v[1] + B[YZ] * v[2] + B[MZ] * v[3] - B[MX] * v[5],
@@ -240,7 +240,7 @@ def times(B, v):
 
 @inlined
 def mass_matrix(t, k):
-    """Mass matrix ``k.M`` (n, n) by composite rigid bodies, Featherstone (2008), table 6.2, after `inertias`; Eq. 4."""
+    """Write the mass matrix ``k.M`` (n, n) of Eq. 4, after `inertias`; Featherstone (2008), table 6.2."""
     n, links = t.bodies, t.links
     for i in range(links):
         for j in range(10):
@@ -272,17 +272,17 @@ def mass_matrix(t, k):
 
 @kernel
 def speed(t, k, v, i):
-    """Velocity (rad/s or m/s) of joint or follower ``i``; kept in a variable, it makes `bias_force` 7% slower."""
+    """Return the velocity (rad/s or m/s) of joint or follower ``i``; storing it would make `bias_force` slower."""
     return k.follow[i, 1] * v[t.coordinate[i]] if FOLLOWERS and i >= t.bodies else v[i]
 
 
 @inlined
 def bias_force(t, k, v):
-    """Generalised force ``k.bias`` that velocities and gravity ask for: M qdd + bias = tau; -(V + G) of Eqs 4, 5.
+    """Write the generalised force ``k.bias`` of velocities and gravity in M qdd + bias = tau; -(V + G) of Eqs 4, 5.
 
-    Recursive Newton-Euler without joint accelerations, Featherstone (2008), table 5.1. Velocities ``k.V`` and
-    accelerations ``k.A`` of the bodies are left for Jacobians; gravity, ``k.gravity`` (3,) m/s^2, is an acceleration of
-    the ground in ``k.f`` only. ``v`` (n,) is in rad/s or m/s.
+    The method is recursive Newton-Euler without joint accelerations, Featherstone (2008), table 5.1. It also writes
+    velocities ``k.V`` and accelerations ``k.A`` of the bodies for Jacobians. Gravity ``k.gravity`` (3,) m/s^2 affects
+    ``k.f`` only. ``v`` (n,) is in rad/s or m/s.
     """
     n = t.bodies
     for e in range(t.links):
@@ -299,7 +299,7 @@ def bias_force(t, k, v):
         if t.joint[i] < BALL:
             add_turning(A, V, S, speed(t, k, v, i))
         else:
-            # The axes turn with the whole ball, whose own velocity gives no acceleration.
+            # The axes rotate with the whole ball, so that only the motion before the ball adds acceleration.
             before = t.parent[i - (t.joint[i] - BALL)]
             if before >= 0:
                 add_turning(A, k.V[before], S, speed(t, k, v, i))
@@ -334,9 +334,10 @@ def bias_force(t, k, v):
 
 @kernel
 def momentum(t, k):
-    """Momentum of the animal, ``k.momentum`` (12,), after `bias_force`; L qd of Eq. 11.
+    """Write the momentum ``k.momentum`` (12,) of the model, after `bias_force`; L qd of Eq. 11.
 
-    Angular about the centre of mass (kg m^2/s), linear (kg m/s), centre of mass (m), its velocity (m/s).
+    It has the angular momentum about the centre of mass (kg m^2/s), the linear momentum (kg m/s), and position (m) and
+    velocity (m/s) of the centre of mass.
     """
     m = x = y = z = l0 = l1 = l2 = p0 = p1 = p2 = 0.0
     for i in range(t.links):
@@ -354,7 +355,7 @@ def momentum(t, k):
 
 @kernel
 def rotate(R, x, y, z):
-    """Vector of a body's frame in the world's, by its rotation ``R`` (3, 3)."""
+    """Return a vector of a body's frame in the world frame; ``R`` (3, 3) is the body's rotation matrix."""
     return (
         R[0, 0] * x + R[0, 1] * y + R[0, 2] * z,
         R[1, 0] * x + R[1, 1] * y + R[1, 2] * z,
@@ -364,7 +365,7 @@ def rotate(R, x, y, z):
 
 @kernel
 def place(k, body, r):
-    """Position in the world (m) of the point ``r`` (3,) of a body; -1 is the ground."""
+    """Return the world position (m) of the point ``r`` (3,) m of a body; body -1 is the ground."""
     if body < 0:
         return r[0], r[1], r[2]
     R, o = k.turn[body], k.origin[body]
@@ -379,7 +380,7 @@ def place(k, body, r):
 def push(t, k, body, x, y, z, f0, f1, f2, row):
     """Add to ``row`` (n,) the generalised force of a force (f0, f1, f2) at (x, y, z) on a body; J' W of Eq. 5.
 
-    Newton and metres in the world; with a unit force it is a row of the point's Jacobian.
+    Force (N) and position (m) are in the world frame. For a unit force, the result is a row of the point's Jacobian.
     """
     m0, m1, m2 = y * f2 - z * f1, z * f0 - x * f2, x * f1 - y * f0
     j = body
@@ -409,7 +410,7 @@ def turn_force(t, k, body, m0, m1, m2, row):
 
 @kernel
 def point_motion(k, body, x, y, z):
-    """Velocity (m/s) and acceleration (m/s^2), joints not accelerating, of the point of a body at (x, y, z)."""
+    """Return velocity (m/s) and acceleration (m/s^2, for qdd = 0) of the point of a body at (x, y, z) in the world."""
     if body < 0:
         return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     V, A = k.V[body], k.A[body]
@@ -428,9 +429,9 @@ def point_motion(k, body, x, y, z):
 
 @kernel
 def cholesky(A, L, n):
-    """Factor a symmetric matrix, the first n rows of ``A``, into L L'; False unless positive definite.
+    """Factor a symmetric matrix, the first n rows of ``A``, into L L'; return False unless it is positive definite.
 
-    ``L`` may be ``A`` itself; only the lower triangles are read and written.
+    ``L`` can be ``A``. Only the lower triangles are read and written.
     """
     for i in range(n):
         for j in range(i + 1):
@@ -448,7 +449,7 @@ def cholesky(A, L, n):
 
 @kernel
 def solve(L, b, n):
-    """Solve L L' x = b in place, n unknowns, with ``L`` of `cholesky`."""
+    """Solve L L' x = b with n unknowns in place, with ``L`` from `cholesky`."""
     for i in range(n):
         s = b[i]
         for c in range(i):
@@ -463,7 +464,7 @@ def solve(L, b, n):
 
 @kernel
 def solve_each(L, B, n, count):
-    """Do what `solve` does for the first ``count`` rows of ``B``, abreast: each waits for divisions of its own."""
+    """Apply `solve` to the first ``count`` rows of ``B``, interleaved so that their divisions overlap."""
     for i in range(n):
         for r in range(count):
             s = B[r, i]

@@ -159,7 +159,7 @@ class HindlimbHold(NeuromechanicTask):
 
     @cached_property
     def stable_pattern(self) -> Floats:
-        """Excitation pattern (31,) that holds the limb and from which deviations decay fastest.
+        """Most stable excitation pattern (31,) that holds the limb: deviations decay fastest.
 
         For the default limb it is read from a file: the search samples along basis vectors that LAPACK chooses, which
         differ between CPUs, and so do its results.

@@ -1,4 +1,4 @@
-"""C. elegans, after Chung, Chang & Kim (2024)."""
+"""C. elegans of Chung, Chang & Kim (2024)."""
 
 from .animal import Worm
 from .kymogram import KymogramPlayback, SineKymogram, load_kymogram

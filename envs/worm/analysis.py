@@ -1,4 +1,4 @@
-"""The gait of a worm: rhythm, waves on the body, amplitude and speed."""
+"""Gait of a worm: frequency, wavenumber, amplitude and speed."""
 
 from __future__ import annotations
 
@@ -8,22 +8,20 @@ from ..core.model.trajectory import Trajectory
 
 
 class Gait:
-    """The wave that runs along a worm, and how fast it moves: rhythm, waves on the body, amplitude, speed.
-
-    All are of the strongest rhythm of the joint angles.
+    """Frequency, wavenumber, amplitude and speed of a worm at the dominant frequency of its joint angles.
 
     Args:
-        run (Trajectory): With ``joint_angle`` and ``centre``, recorded at equal intervals.
-        begin (s): What is before is not looked at.
+        run (Trajectory): Recording with ``joint_angle`` and ``centre`` at equal intervals.
+        begin (s): Start of the part to analyse.
 
     Raises:
-        ValueError: Where the animal failed, or fewer than eight moments are looked at.
+        ValueError: If the animal failed, or fewer than eight samples remain.
     """
 
     def __init__(self, run: Trajectory, begin: float = 0.0) -> None:
         late = run.time >= begin - 1e-9
         if run.failure is not None or late.sum() < 8:
-            raise ValueError(f"run must not fail, and last beyond {begin:g} s, got {run.failure or run.time[-1]!r}")
+            raise ValueError(f"run must not fail and have 8 samples after {begin:g} s, got {run.failure or late.sum()}")
         time, angle, centre = run.time[late], run["joint_angle"][late], run["centre"][late]
         angle = angle - angle.mean(0)
         window = np.hanning(len(time) + 2)[1:-1, None]
@@ -33,18 +31,21 @@ class Gait:
         before, at, behind = np.log(power[top - 1 : top + 2] + 1e-300)
         bend = before - 2.0 * at + behind
         self.frequency = float(top + (0.5 * (before - behind) / bend if bend < 0.0 else 0.0)) / (long * every)
-        """Hz."""
+        """Dominant frequency, Hz."""
         turns = np.exp(-2j * np.pi * self.frequency * time)[:, None]
         self.joints = 2.0 * np.sum(turns * angle * window, 0) / window.sum()
-        """Complex amplitudes (n - 1,) rad of the joints."""
+        """Complex amplitudes of the joint angles at this frequency, (n - 1,) rad."""
         pair = self.joints[1:] * np.conj(self.joints[:-1])
         weight = max(float(np.sum(np.abs(pair))), 1e-300)
         self.wavenumber = -float(np.sum(np.angle(pair) * np.abs(pair)) / weight) * len(pair) / (2.0 * np.pi)
-        """Waves on the body, from the lags between joints by the product of their amplitudes; negative: backwards."""
+        """Number of waves on the body, negative for a wave from tail to head.
+
+        It is the mean phase lag between neighbouring joints, weighted by the product of their amplitudes.
+        """
         self.amplitude = float(np.abs(self.joints).mean())
-        """Mean of the joints, rad."""
+        """Mean amplitude of the joint angles, rad."""
         total = max(float(np.sum((angle * window) ** 2)), 1e-300)
         self.share = float(np.sum(np.abs(self.joints) ** 2) / 2.0 * np.sum(window**2) / total)
-        """Of the variance of the angles that this one rhythm has."""
+        """Fraction of the variance of the joint angles at this frequency."""
         self.speed = float(np.linalg.norm(centre[-1] - centre[0]) / (time[-1] - time[0]))
-        """Of the centre from first to last, m/s."""
+        """Distance between first and last position of the centre over time, m/s."""

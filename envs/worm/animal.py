@@ -1,4 +1,4 @@
-"""The worm as an animal: rows of state that can be started, advanced and read."""
+"""Class `Worm`, which starts, advances and reads rows of worms."""
 
 from __future__ import annotations
 
@@ -24,45 +24,47 @@ _SCHEMES = {"midpoint": (MIDPOINT, midpoint_work, 5e-3), "published": (PUBLISHED
 
 
 class Worm(InLanes):
-    """C. elegans of Chung, Chang & Kim (2024).
+    """C. elegans of Chung, Chang & Kim (2024), a chain of rods in a viscous medium.
 
-    Its drive is the control angle of each joint (n_rods - 1, rad). Signals, by name, each with a
-    leading axis of rows:
+    The drive is the control angle of each joint (n_rods - 1, rad). Signals, each with a leading axis of rows:
 
     {signals}
 
-    With the midpoint scheme rates, velocities, friction, torques, forces and powers are those of half a step ago; as
-    functions of that time they have errors of second order, as have angles and places as functions of ``time``. Torques
-    have the factor 1/cos^2(theta/2) of the paper's appendix, which ``muscle_power`` leaves out. The paper's muscle is a
-    spring whose rest angle is the control angle: ``muscle_power`` is the positive power of that spring, so what a bent
-    body gives back counts, too, even where ``control_gain`` is 0; ``control_torque`` is what the command adds to
-    ``joint_torque``, and ``control_torque`` times ``joint_rate`` the power of that part alone. Forces between rods
-    follow from the equations of motion, with the muscles as torques. The power of all joints is what the medium takes,
-    ``power`` and that of the rods' rotation, and what the kinetic energy grows by.
+    With the midpoint scheme, rates, velocities, friction, torques, forces and powers refer to the middle of the last
+    time step. They are second-order accurate at that time, as angles and positions are at ``time``.
 
-    A worm starts straight and at rest unless it is given ``rod_angle`` (n,) rad, or ``joint_angle`` (n - 1,) rad about
-    ``heading`` rad (the mean rod angle, 0: the head points to -x); ``centre`` (2,) m; ``rod_rate`` (n,) rad/s;
-    ``centre_velocity`` (2,) m/s.
+    Torques include the factor 1/cos^2(theta/2) of the paper's appendix; ``muscle_power`` does not. The paper's muscle
+    is a spring with the control angle as its rest angle. ``muscle_power`` is the positive power of this spring. It
+    includes energy that a bent body returns passively, even if ``control_gain`` is 0. ``control_torque`` is the part of
+    ``joint_torque`` due to the control angles; its power is ``control_torque`` times ``joint_rate``. Forces between
+    rods follow from the equations of motion, with the muscles as torques. The power of all joints is the sum of
+    ``power``, the power lost to friction by rotation of the rods, and the growth rate of the kinetic energy.
+
+    By default, a worm starts straight and at rest. Start values are ``rod_angle`` (n,) rad, or ``joint_angle``
+    (n - 1,) rad with ``heading`` rad (mean rod angle; at 0 the head points to -x), ``centre`` (2,) m, ``rod_rate``
+    (n,) rad/s and ``centre_velocity`` (2,) m/s.
 
     Args:
-        dt (s): Time step; 5 ms for ``midpoint``, 1e-5 s for ``published``.
-        scheme ({"midpoint", "published"}): Linearly implicit midpoint with BDF2 rates, or the paper's semi-implicit
-            Euler method.
-        threads: Threads that advance many rows. Results do not depend on it.
-        circuit (Circuit, file, or name): A nervous system (`core.circuit.Circuit`; a TOML file; ``"ahead"``), with
-            ``midpoint``. Its output are control angles, to which the drive is added; rows then have its parameters,
-            and ``feedback`` (n - 1,), 0 for joints that are not felt. It starts with ``kick`` (), 0.1 by default, in
-            all cells of the first population, or ``neuron``, the state of all.
+        params (WormParams): Physical parameters; by default the paper's worm on agar.
+        dt (s): Time step; by default 5 ms with ``midpoint`` and 1e-5 s with ``published``.
+        scheme ({"midpoint", "published"}): ``"midpoint"``: linearly implicit midpoint rule with BDF2 rates.
+            ``"published"``: the paper's semi-implicit Euler method.
+        threads: Number of threads. Results do not depend on it.
+        circuit (Circuit, file, or name): Nervous system, only with ``midpoint``: a `core.circuit.Circuit`, a TOML file,
+            or ``"ahead"``. The drive is added to its outputs, which are control angles. Rows then also have the
+            parameters of the circuit and ``feedback`` (n - 1,), a factor on each sensed joint angle. The
+            start value ``kick`` (), by default 0.1, excites all cells of the first population; ``neuron`` sets the
+            state of all cells.
 
     Raises:
-        ValueError: For an unknown scheme, or a ``dt`` or ``threads`` out of range.
+        ValueError: If the scheme is unknown, ``dt`` or ``threads`` is out of range, or the circuit does not fit.
     """
 
     SIGNALS: Mapping[str, Signal] = {
         "time": Signal("()", "s"),
         "centre": Signal("(2,)", "m", "centre of mass"),
         "centre_velocity": Signal("(2,)", "m/s"),
-        "rod_angle": Signal("(n,)", "rad", "heading of each rod, head to tail, continuous"),
+        "rod_angle": Signal("(n,)", "rad", "angle of each rod, head to tail, not wrapped"),
         "rod_rate": Signal("(n,)", "rad/s"),
         "rod_centre": Signal(
             "(n, 2)", "m", "", lambda self, rows: 0.5 * (self.points(rows)[:, 1:] + self.points(rows)[:, :-1])
@@ -70,27 +72,27 @@ class Worm(InLanes):
         "rod_velocity": Signal("(n, 2)", "m/s", "", lambda self, rows: rows["rod_velocity"].swapaxes(1, 2)),
         "joint_angle": Signal("(n - 1,)", "rad", "rod i+1 minus rod i", lambda self, rows: np.diff(rows["rod_angle"])),
         "joint_rate": Signal("(n - 1,)", "rad/s", "", lambda self, rows: np.diff(rows["rod_rate"])),
-        "control_angle": Signal("(n - 1,)", "rad", "the drive in force"),
-        "head": Signal("(2,)", "m", "ends of the body", lambda self, rows: self.points(rows)[:, 0]),
-        "tail": Signal("(2,)", "m", "ends of the body", lambda self, rows: self.points(rows)[:, -1]),
-        "friction_force": Signal("(n, 2)", "N", "of the medium on each rod"),
+        "control_angle": Signal("(n - 1,)", "rad", "control angle in the last step"),
+        "head": Signal("(2,)", "m", "tip of the head", lambda self, rows: self.points(rows)[:, 0]),
+        "tail": Signal("(2,)", "m", "tip of the tail", lambda self, rows: self.points(rows)[:, -1]),
+        "friction_force": Signal("(n, 2)", "N", "force of the medium on each rod"),
         "power": Signal(
             "()",
             "W",
-            "done against friction (translation, as in Fig. 4)",
+            "power against friction (translation only, as in Fig. 4)",
             lambda self, rows: (
                 -np.sum(self.signals["friction_force"](rows) * self.signals["rod_velocity"](rows), (1, 2))
             ),
         ),
         "muscle_power": Signal(
-            "()", "W", "positive power of the springs, kappa (g theta_ctrl - theta), of all joints; active and passive"
+            "()", "W", "positive power of all joints' springs kappa (g theta_ctrl - theta), active and passive"
         ),
-        "control_torque": Signal("(n - 1,)", "N m", "of the commands alone, kappa g theta_ctrl; 0 where ablated"),
-        "joint_torque": Signal("(n - 1,)", "N m", "of spring and damping, where it increases the joint's angle"),
+        "control_torque": Signal("(n - 1,)", "N m", "part of ``joint_torque`` due to control angles; 0 if ablated"),
+        "joint_torque": Signal("(n - 1,)", "N m", "torque of spring and damper, positive if it increases the angle"),
         "joint_power": Signal(
-            "(n - 1,)", "W", "of that torque", lambda self, rows: self.joint_torque(rows) * np.diff(rows["rod_rate"])
+            "(n - 1,)", "W", "of joint_torque", lambda self, rows: self.joint_torque(rows) * np.diff(rows["rod_rate"])
         ),
-        "joint_force": Signal("(n - 1, 2)", "N", "of the rod behind the joint on the rod before it"),
+        "joint_force": Signal("(n - 1, 2)", "N", "force of rod i+1 on rod i"),
         "neurons": Signal("(sides, P, S)", "1", "outputs of all neurons (with a circuit)"),
     }
 
@@ -132,19 +134,19 @@ class Worm(InLanes):
             self.parameters = self.parameters | {"feedback": replace(FELT, shape=joints)} | self.circuit.options()
             self._circuit_record = (self.circuit.record(size, self.dt),)
         self._stepper = Stepper(self.state, scratch, kernels, threads, constant=self.parameters, driven=(driven,))
-        # Shares of the rods; of a uniform body numbers, by which to multiply changes nothing.
+        # Mass, length and friction of the rods relative to a uniform body; 1 in a uniform body.
         shares: Any = self._profile if shaped else (1.0, 1.0, 1.0)
         self._mass, self._length, self._friction = shares
         count = self.params.n_rods
         self.rod_lengths = np.full(count, self._length)
-        """Length of each rod over the mean."""
+        """Length of each rod relative to the mean."""
         self.rod_masses = np.full(count, self._mass)
-        """Mass of each rod over the mean."""
+        """Mass of each rod relative to the mean."""
         self.scratch = np.zeros((count + 1, 2))
         """Work space of `crosses_itself`."""
 
     def _read(self, circuit: Circuit | str | Path | None) -> Circuit | None:
-        """Check a circuit for this worm."""
+        """Load a circuit and check that it fits this worm."""
         if circuit is None:
             return None
         if self.scheme != "midpoint":
@@ -155,40 +157,40 @@ class Worm(InLanes):
         return nerves
 
     def neurons(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Outputs (B, sides, P, S) of the circuit's neurons."""
+        """Return the outputs (B, sides, P, S) of the circuit's neurons."""
         assert self.circuit is not None
         return self.circuit.outputs(rows, *self._circuit_record)
 
     def _angle(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Angles of the rods (B, n) rad at the time of their velocities."""
+        """Return the rod angles (B, n), rad, at the time of the velocities."""
         angle = rows["rod_angle"]
         if self.scheme == "midpoint":
-            back = np.where(rows["step"] > 0, 0.5 * self.dt, 0.0)  # at the start nothing lies behind
+            back = np.where(rows["step"] > 0, 0.5 * self.dt, 0.0)  # no step before the start
             angle = angle - back[:, None] * rows["rod_rate"]
         return angle
 
     def friction_force(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Friction on the rods, (B, n, 2) N."""
+        """Return the friction on the rods, (B, n, 2) N."""
         return friction_force(self._angle(rows), rows["rod_velocity"].swapaxes(1, 2), rows, self._friction)
 
     def muscle_power(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Positive power of the joints' springs (B,) W: of kappa (g theta_ctrl - theta) where it has its way."""
+        """Return the positive power (B,), W, of the torques kappa (g theta_ctrl - theta), summed over the joints."""
         torque = rows["stiffness"] * (rows["control_gain"] * rows["control_angle"] - np.diff(self._angle(rows)))
         return np.sum(np.maximum(torque * np.diff(rows["rod_rate"]), 0.0), 1)
 
     def control_torque(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Torque (B, n - 1) N m of the commands, a part of `joint_torque`."""
+        """Return the part (B, n - 1), N m, of `joint_torque` that is due to the control angles."""
         lever = np.cos(0.5 * np.diff(self._angle(rows))) ** 2
         return rows["stiffness"] * rows["control_gain"] * rows["control_angle"] / lever
 
     def joint_torque(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Torque (B, n - 1) N m with which each joint opens."""
+        """Return the torque (B, n - 1), N m, of each joint's spring and damper."""
         theta = np.diff(self._angle(rows))
         elastic = rows["stiffness"] * (rows["control_gain"] * rows["control_angle"] - theta)
         return (elastic - rows["damping"] * np.diff(rows["rod_rate"])) / np.cos(0.5 * theta) ** 2
 
     def joint_force(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Force (B, n - 1, 2) N of each rod on the one before it."""
+        """Return the force (B, n - 1, 2), N, of each rod on the rod in front of it."""
         n, count = self.params.n_rods, len(rows)
         half, mass = self._half_length(rows), (rows["mass"] / n)[:, None] * self._mass
         drag = (rows["friction_perpendicular"] / n)[:, None] * self._friction * half**2 / 3.0
@@ -204,11 +206,11 @@ class Worm(InLanes):
         return out
 
     def _half_length(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Half lengths of the rods (B, n), or (B, 1) where they are equal, m."""
+        """Return the half lengths of the rods, m, (B, n), or (B, 1) if they are equal."""
         return rows["length"][:, None] / (2 * self.params.n_rods) * self._length
 
     def rows(self, count: int) -> NDArray[Any]:
-        """Make ``count`` rows of state: straight along x, head at -x, centred and at rest."""
+        """Return ``count`` rows of worms that are straight along x, with the head at -x, centred and at rest."""
         rows = np.zeros(count, self.state)
         for name in (*PHYSICAL, *JOINTS):
             rows[name] = getattr(self.params, name)
@@ -234,7 +236,7 @@ class Worm(InLanes):
         fresh["control_angle"] = np.diff(fresh["rod_angle"])
 
     def _set_velocities(self, rows: NDArray[Any]) -> None:
-        """Rod velocities that fit the rates and the velocity of the centre."""
+        """Set the rod velocities that agree with the rates and the velocity of the centre."""
         half = self._half_length(rows)
         for axis, tangent in ((0, -np.sin(rows["rod_angle"])), (1, np.cos(rows["rod_angle"]))):
             swing = half * rows["rod_rate"] * tangent
@@ -247,13 +249,13 @@ class Worm(InLanes):
         return self.dt, self._profile, *self._circuit_record
 
     def points(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Head tip, joints and tail tip, (B, n + 1, 2) m."""
+        """Return the positions of head tip, joints and tail tip, (B, n + 1, 2) m."""
         points = np.empty((len(rows), self.params.n_rods + 1, 2))
         chain_points(rows["rod_angle"], rows["centre"], rows["length"], self.rod_lengths, self.rod_masses, points)
         return points
 
     def crosses(self, rows: NDArray[Any]) -> NDArray[np.bool_]:
-        """Tell which worms cross themselves, (B,)."""
+        """Return which worms cross themselves, (B,)."""
         crossed = np.empty(len(rows), np.bool_)
         self_crossing(np.ascontiguousarray(rows["rod_angle"]), self.rod_lengths, self.scratch, crossed)
         return crossed
@@ -265,16 +267,16 @@ def friction_force(
     friction: Mapping[str, Any] | NDArray[Any],
     share: ArrayLike = 1.0,
 ) -> NDArray[np.float64]:
-    """Force of the medium on each rod, -(b_par/n)(v.r)r - (b_perp/n)(v.N)N; Chung et al. (2024).
+    """Return the force of the medium on each rod, -(b_par/n)(v.r)r - (b_perp/n)(v.N)N; Chung et al. (2024).
 
     Args:
-        rod_angle ((..., n) float, rad)
-        rod_velocity ((..., n, 2) float, m/s)
+        rod_angle ((..., n) float, rad): Angles of the rods.
+        rod_velocity ((..., n, 2) float, m/s): Velocities of the rods' centres.
         friction (rows or mapping): ``friction_perpendicular`` and ``friction_parallel`` in kg/s, each () or (...,).
-        share ((n,) float): Of each rod, in that of a rod of the uniform body.
+        share ((n,) float): Friction of each rod relative to a rod of the uniform body.
 
     Returns:
-        force (..., n, 2) float, N
+        Force (..., n, 2), N.
     """
     n = rod_angle.shape[-1]
     along = np.stack([np.cos(rod_angle), np.sin(rod_angle)], -1)

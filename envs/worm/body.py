@@ -1,16 +1,16 @@
-"""Mechanics of the worm: records of one animal, and the two time-stepping schemes as kernels.
+"""Mechanics of the worm: records, and kernels of the two time-stepping schemes.
 
-A chain of n rods of mass m = M/n and half length r = L/(2n) in a viscous medium (Chung, Chang & Kim,
-2024). Rod i has angle s_i (head to tail), rate omega_i and centre velocity v_i; between rods i and
-i+1 acts a damped torsional spring whose rest angle is the control angle times the joint's gain.
+The model is a chain of n rods in a viscous medium (Chung, Chang & Kim, 2024). Each rod has mass m = M/n and half length
+r = L/(2n). Rod i has angle s_i (head to tail), rate omega_i and centre velocity v_i. A damped torsional spring connects
+rods i and i+1; its rest angle is the control angle times the gain of the joint.
 
-A body with a shape has a ``profile`` (3, n): masses, lengths and friction of its rods, in those of a rod of the
-uniform body, each with mean 1; its rods' constants are arrays. The paper's uniform body has a ``profile`` (0,). The
-type tells them apart: `_of`, `_times` and their like are compiled for each, and the uniform body pays nothing.
+A body with a shape has a ``profile`` (3, n): mass, length and friction of each rod relative to a rod of the uniform
+body, with a mean of 1. The constants of its rods are arrays. The paper's uniform body has a ``profile`` (0,). Helpers
+such as `_of` and `_times` are compiled for either type, so that the uniform body has no extra cost.
 
-Kernels work on lanes (``core/kernels/lanes.py``): the last axis of every field is the animal. A scheme takes (1,)
-records ``xs`` of the state, which it changes, and ``ks`` of its scratch space; its stages take the animal's record
-``x`` and the scratch space ``k``, by which they hand on results.
+Kernels work on lanes (``core/kernels/lanes.py``): the last axis of every field is the animal. A scheme takes arrays of
+one record: ``xs`` with the state, which it updates, and ``ks`` with its scratch space. The stages of a scheme take the
+records ``x`` and ``k``, and pass results to each other in ``k``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..core.kernels.lanes import batch_kernel
 from ..core.kernels.records import record
 
 FOLDED, BROKEN = 1.0, 2.0
-"""Status codes: a joint folded back on itself; the state is not finite."""
+"""Status codes: a joint folded back on itself, or the state is not finite."""
 
 OF_WORM = ("mass", "length", "friction_perpendicular", "friction_parallel")
 """Parameters of the whole worm."""
@@ -31,23 +31,23 @@ OF_JOINT = ("stiffness", "damping", "control_gain")
 """Parameters of each joint."""
 
 MASS, LENGTH, FRICTION = range(3)
-"""Lines of a ``profile``."""
+"""Row indices of a ``profile``."""
 
 
 def state_dtype(n: int) -> np.dtype:
-    """Record of one worm of ``n`` rods."""
+    """Return the record of one worm of ``n`` rods."""
     return record(
         ("time", (), "s", ""),
-        ("step", (), "1", "since reset"),
+        ("step", (), "1", "number of steps since the reset"),
         ("status", (), "1", "0, FOLDED or BROKEN"),
         ("rod_angle", n, "rad", "head to tail"),
-        ("rod_rate rod_rate_before", n, "rad/s", "now, and one step before"),
-        ("rod_velocity rod_velocity_before", (2, n), "m/s", "x; y, of the centres, now and one step before"),
-        ("centre", 2, "m", "of mass"),
-        ("centre_velocity", 2, "m/s", "of mass"),
+        ("rod_rate rod_rate_before", n, "rad/s", "present, and one step ago"),
+        ("rod_velocity rod_velocity_before", (2, n), "m/s", "x, y of the centres, present and one step ago"),
+        ("centre", 2, "m", "centre of mass"),
+        ("centre_velocity", 2, "m/s", "velocity of the centre of mass"),
         ("control_angle", n - 1, "rad", "the drive"),
-        ("work muscle_work", (), "J", "since ``advance`` began: against friction, and positive work of the muscles"),
-        ("muscle_effort", (), "J s", "since then: squares of the muscles' torques in units of their stiffness"),
+        ("work muscle_work", (), "J", "against friction, and positive work of muscles, in one ``advance``"),
+        ("muscle_effort", (), "J s", "integral of squared muscle torque over stiffness, in one ``advance``"),
         (" ".join(OF_WORM), (), "kg, m, kg/s, kg/s", "parameters of the worm"),
         (" ".join(OF_JOINT), n - 1, "N m, N m s, 1", "parameters of each joint"),
     )
@@ -55,7 +55,7 @@ def state_dtype(n: int) -> np.dtype:
 
 @kernel
 def _of(rods, i, e):
-    """Constant of rod ``i``: of an array that holds one for all (lanes,), or one for each (n, lanes)."""
+    """Return a constant of rod ``i`` from an array for all rods (lanes,), or for each rod (n, lanes)."""
     if rods.ndim == 1:
         return rods[e]
     return rods[i, e]
@@ -63,7 +63,7 @@ def _of(rods, i, e):
 
 @kernel
 def _set(rods, i, e, value):
-    """Set what `_of` gives."""
+    """Set the constant that `_of` returns."""
     if rods.ndim == 1:
         rods[e] = value
     else:
@@ -72,7 +72,7 @@ def _set(rods, i, e, value):
 
 @kernel
 def _times(value, profile, line, i):
-    """Value of a rod of the uniform body, for rod ``i`` of this one."""
+    """Return a value of the uniform body's rods times the share of rod ``i``."""
     if profile.ndim == 1:
         return value
     return profile[line, i] * value
@@ -80,7 +80,7 @@ def _times(value, profile, line, i):
 
 @kernel
 def _over(value, profile, line, i):
-    """Value of a rod of the uniform body, over the share that rod ``i`` of this one has."""
+    """Return a value of the uniform body's rods divided by the share of rod ``i``."""
     if profile.ndim == 1:
         return value
     return value / profile[line, i]
@@ -88,7 +88,7 @@ def _over(value, profile, line, i):
 
 @kernel
 def _levers(r, i, e, a, b):
-    """Sum r_i a + r_(i+1) b over the half lengths of two rods, m."""
+    """Return r_i a + r_(i+1) b, with the half lengths of two rods, m."""
     if r.ndim == 1:
         return r[e] * (a + b)
     return r[i, e] * a + r[i + 1, e] * b
@@ -96,41 +96,41 @@ def _levers(r, i, e, a, b):
 
 @kernel
 def _line(r, i, e, a, b):
-    """The same, over r_(i+1)."""
+    """Return the result of `_levers` divided by r_(i+1)."""
     if r.ndim == 1:
         return a + b
     return r[i, e] / r[i + 1, e] * a + b
 
 
 def midpoint_work(n: int, shaped: bool = False) -> np.dtype:
-    """Scratch space of :func:`midpoint`; a body that is ``shaped`` has the constants of rods for each of them."""
+    """Return the scratch record of :func:`midpoint`; a ``shaped`` body has separate constants for each rod."""
     rods = (n,) if shaped else ()
     return record(
-        ("half_length", rods, "m", "of a rod"),
-        ("mobility_across mobility_excess", rods, "s/kg", "velocity per force at the half step, across and more along"),
-        ("velocity_weight velocity_weight_before", rods, "kg/s", "of velocities in the momentum before a step"),
-        ("rate_weight rate_weight_before", rods, "kg m^2/s", "of rates in the angular momentum before a step"),
+        ("half_length", rods, "m", "half length of a rod"),
+        ("mobility_across mobility_excess", rods, "s/kg", "velocity per force: across, and along minus across"),
+        ("velocity_weight velocity_weight_before", rods, "kg/s", "weights of velocities in the momentum before a step"),
+        ("rate_weight rate_weight_before", rods, "kg m^2/s", "weights of rates in the angular momentum before a step"),
         ("resistance", rods, "kg m^2/s", "torque per rate"),
-        ("sin cos", n, "1", "of the angles at the half step"),
+        ("sin cos", n, "1", "sine and cosine of the angles at the half step"),
         ("elastic", n + 1, "N m", "torque of the spring before each rod, 0 at the ends"),
-        ("viscous", n + 1, "N m s", "its derivative by the joint's rate, 0 at the ends"),
-        # Handed on to the next rod: w is the equation of its rate, x and y are those of the force behind it.
+        ("viscous", n + 1, "N m s", "derivative of this torque by the joint's rate, 0 at the ends"),
+        # Passed to the next rod; w: equation of its rate, x and y: equations of the force behind it.
         ("schur_ww schur_wx schur_wy schur_xx schur_xy schur_yy", (), "kg m^2/s, m, s/kg", "Schur complement"),
         ("right_w right_x right_y", (), "N m, m/s", "right-hand side"),
-        ("mobility_xx mobility_xy mobility_yy", (), "s/kg", "of the next rod"),
-        ("free_x free_y", (), "m/s", "its velocity, if no joint pulled at it"),
-        # Factors of the substitution: what comes first depends on what comes last, of the next rod.
+        ("mobility_xx mobility_xy mobility_yy", (), "s/kg", "mobility of the next rod"),
+        ("free_x free_y", (), "m/s", "velocity of the next rod without joint forces"),
+        # Factors of the substitution: derivatives by quantities of the next rod.
         (
             "rate_by_x rate_by_y rate_by_next",
             n,
             "1/(N s), 1",
-            "the rate by the force behind the rod, and by the next rate",
+            "of the rate by the force behind the rod, and by the next rate",
         ),
-        ("x_by_rate x_by_x x_by_y y_by_rate y_by_x y_by_y", n, "N s, 1", "the force by the next rate and force"),
-        ("rate force_x force_y", n, "rad/s, N", "right-hand sides that remain, then the solution"),
-        ("before_x before_y", (), "N", "force at the joint before a rod"),
-        ("sum_x sum_y", (), "m/s", "of the rods' velocities"),
-        ("power", (), "W", "n times that against friction"),
+        ("x_by_rate x_by_x x_by_y y_by_rate y_by_x y_by_y", n, "N s, 1", "of the force by the next rate and force"),
+        ("rate force_x force_y", n, "rad/s, N", "remaining right-hand sides, then the solution"),
+        ("before_x before_y", (), "N", "force at the joint in front of a rod"),
+        ("sum_x sum_y", (), "m/s", "sum of the rods' velocities"),
+        ("power", (), "W", "n times the power against friction"),
     )
 
 
@@ -138,14 +138,13 @@ def midpoint_work(n: int, shaped: bool = False) -> np.dtype:
 def midpoint(xs, ks, steps, dt, profile):
     """Take ``steps`` steps of ``dt`` (s) of the linearly implicit midpoint rule with BDF2 rates.
 
-    Rates and rod velocities live at half steps, angles and the centre at whole steps. Everything stiff
-    (springs, friction, joints) is implicit at the half step and linear in the unknowns, so one
-    symmetric quasi-definite banded system gives the rates omega_i and the joint forces F_i; rod
-    velocities are eliminated through their momentum equations. The muscle forces of the paper's
-    appendix amount to a joint torque tau / cos^2(theta/2).
+    Rates and rod velocities are defined at half steps, angles and the centre at whole steps. All stiff terms (springs,
+    friction, joints) are implicit at the half step and linear in the unknowns. A symmetric quasi-definite banded system
+    therefore determines the rates omega_i and the joint forces F_i. Rod velocities are eliminated by their momentum
+    equations. The muscle forces of the paper's appendix are equivalent to a joint torque tau / cos^2(theta/2).
 
-    Chung et al. (2024), equations of "Newton's equation of motion"; the scheme is ours. The scratch space is of
-    ``midpoint_work``. ``status`` becomes FOLDED where a joint reaches pi.
+    Equations: Chung et al. (2024), "Newton's equation of motion". The scheme is not from the paper. The scratch space
+    is `midpoint_work`. ``status`` becomes FOLDED if a joint reaches pi.
     """
     begin_midpoint(xs, ks)
     for _ in range(steps):
@@ -154,7 +153,7 @@ def midpoint(xs, ks, steps, dt, profile):
 
 @kernel
 def begin_midpoint(xs, ks):
-    """Clear the works of a new ``advance``, and what lies beyond the ends of the body."""
+    """Set work and effort to 0 for a new ``advance``, and the joint torques beyond the ends of the body."""
     x, k = xs[0], ks[0]
     n, lanes = x.rod_angle.shape
     for e in range(lanes):
@@ -177,7 +176,7 @@ def midpoint_step(xs, ks, dt, profile):
 
 @kernel
 def _weights(x, k, profile, dt):
-    """Difference weights of BDF2 and what follows from them; the first two steps start from the state at time zero."""
+    """Set the constants that depend on the BDF2 weights; the first two steps start from the state at time 0."""
     n, lanes = x.rod_angle.shape
     for i in range(1 if profile.ndim == 1 else n):
         for e in range(lanes):
@@ -203,7 +202,7 @@ def _weights(x, k, profile, dt):
 
 @kernel
 def _joints(x, k, dt):
-    """Directions of the rods at the half step, and torques of the joints there, linear in the rates."""
+    """Set the rods' directions and the joint torques, linear in the rates, at the half step."""
     n, lanes = x.rod_angle.shape
     s, sin, cos = x.rod_angle, k.sin, k.cos
     for i in range(n):
@@ -222,7 +221,7 @@ def _joints(x, k, dt):
 
 @kernel
 def _free_rod(x, k, i, e):
-    """Mobility (xx, xy, yy) of rod ``i`` in s/kg, and its velocity (x, y) in m/s if no joint pulled at it."""
+    """Return mobility (xx, xy, yy), s/kg, of rod ``i`` and its velocity (x, y), m/s, without joint forces."""
     vx, vy, vx1, vy1 = x.rod_velocity[0], x.rod_velocity[1], x.rod_velocity_before[0], x.rod_velocity_before[1]
     px = _of(k.velocity_weight, i, e) * vx[i, e] - _of(k.velocity_weight_before, i, e) * vx1[i, e]
     py = _of(k.velocity_weight, i, e) * vy[i, e] - _of(k.velocity_weight_before, i, e) * vy1[i, e]
@@ -234,7 +233,7 @@ def _free_rod(x, k, i, e):
 
 @kernel
 def _eliminate(x, k):
-    """Eliminate (omega_i, F_i), one rod at a time from the head; leaves factors and a reduced right-hand side."""
+    """Eliminate (omega_i, F_i) rod by rod from the head, and set the factors and the reduced right-hand side."""
     n, lanes = x.rod_angle.shape
     omega, omega1, sin, cos, elastic, viscous = x.rod_rate, x.rod_rate_before, k.sin, k.cos, k.elastic, k.viscous
     for e in range(lanes):
@@ -245,8 +244,8 @@ def _eliminate(x, k):
         for e in range(lanes):
             r, r1 = _of(k.half_length, i, e), _of(k.half_length, i + 1, e)
             gxx, gxy, gyy, ux, uy = _free_rod(x, k, i + 1, e)
-            # This rod's diagonal block and right-hand side; couplings to the next rod: omega to omega'
-            # by the joint's viscosity, F to omega' by the lever arm, F to F' by the next rod's mobility.
+            # Diagonal block and right-hand side of this rod. Couplings to the next rod: omega to omega' by the
+            # joint's viscosity, F to omega' by the lever arm, F to F' by the next rod's mobility.
             ww = k.schur_ww[e] + _of(k.resistance, i, e) + viscous[i, e] + viscous[i + 1, e]
             wx = k.schur_wx[e] + r * sin[i, e]
             wy = k.schur_wy[e] - r * cos[i, e]
@@ -259,7 +258,7 @@ def _eliminate(x, k):
             by = k.right_y[e] + k.free_y[e] - uy
             ww1 = -viscous[i + 1, e]
 
-            # First the rate ...
+            # Eliminate the rate.
             d = 1.0 / ww
             fx, fy, fw1 = wx * d, wy * d, ww1 * d
             xx -= fx * wx
@@ -270,7 +269,7 @@ def _eliminate(x, k):
             bx -= fx * bw
             by -= fy * bw
 
-            # ... then the force.
+            # Eliminate the force.
             d1 = 1.0 / (xx * yy - xy * xy)
             ixx, ixy, iyy = yy * d1, -xy * d1, xx * d1
             fxw, fxx, fxy = ixx * xw1 + ixy * yw1, ixx * gxx + ixy * gxy, ixx * gxy + ixy * gyy
@@ -295,7 +294,7 @@ def _eliminate(x, k):
 
 @kernel
 def _substitute(x, k):
-    """Solve backwards from the tail: ``rate`` and ``force`` become omega_i and F_i."""
+    """Substitute from the tail, so that ``rate`` and ``force`` become omega_i and F_i."""
     n, lanes = x.rod_angle.shape
     for e in range(lanes):
         i = n - 1
@@ -317,13 +316,13 @@ def _substitute(x, k):
 
 @kernel
 def _move(x, k, profile, dt):
-    """Move on by the rates and forces found: angles, rod velocities, centre of mass, work."""
+    """Update angles, rod velocities, centre of mass and work with the new rates and forces."""
     n, lanes = x.rod_angle.shape
     s, omega, omega1, sin, cos = x.rod_angle, x.rod_rate, x.rod_rate_before, k.sin, k.cos
     vx, vy, vx1, vy1 = x.rod_velocity[0], x.rod_velocity[1], x.rod_velocity_before[0], x.rod_velocity_before[1]
     for e in range(lanes):
         k.before_x[e] = k.before_y[e] = k.sum_x[e] = k.sum_y[e] = k.power[e] = 0.0
-    # Several small loops rather than one: LLVM gives up on vectorising a loop with many arrays that might overlap.
+    # LLVM does not vectorise one loop with many arrays that might overlap, hence several small loops.
     for i in range(n):
         for e in range(lanes):
             omega1[i, e] = omega[i, e]
@@ -332,7 +331,7 @@ def _move(x, k, profile, dt):
             s[i, e] += dt * omega[i, e]
     for i in range(n):
         for e in range(lanes):
-            # The velocity follows from the impulses of inertia and of the forces on both sides.
+            # The velocity follows from the momentum before the step and the forces on both sides.
             px = _of(k.velocity_weight, i, e) * vx[i, e] - _of(k.velocity_weight_before, i, e) * vx1[i, e]
             py = _of(k.velocity_weight, i, e) * vy[i, e] - _of(k.velocity_weight_before, i, e) * vy1[i, e]
             px = px + k.force_x[i, e] - k.before_x[e]
@@ -364,11 +363,11 @@ def _move(x, k, profile, dt):
 
 @kernel
 def _shorten(x, dt):
-    """Add the positive work of the muscles in the step that was taken, joint by joint, and what their torques cost.
+    """Add the positive work and the effort of the muscles in the last step.
 
-    A muscle's torque kappa (g theta_ctrl - theta), g its gain, works in its own direction only. The 1 / cos^2(theta/2)
-    of the paper's appendix is left out: it adds 1.6% at most to the paper's waves. The effort is the square of the
-    torque by kappa.
+    The power of a joint's muscle is the positive part of kappa (g theta_ctrl - theta) times the rate, with the gain g.
+    It excludes the factor 1 / cos^2(theta/2) of the paper's appendix, which adds at most 1.6% for the paper's waves.
+    The effort is the squared torque divided by kappa.
     """
     n, lanes = x.rod_angle.shape
     s, omega = x.rod_angle, x.rod_rate
@@ -386,34 +385,35 @@ MIDPOINT = batch_kernel(midpoint, BROKEN)
 
 
 def published_work(n: int, shaped: bool = False) -> np.dtype:
-    """Scratch space of :func:`published`; a body that is ``shaped`` has the half lengths of each rod."""
+    """Return the scratch record of :func:`published`; a ``shaped`` body has a half length for each rod."""
     return record(
-        ("sin cos", n, "1", "of the angles"),
-        ("place velocity", (2, n), "m, m/s", "of the rods' centres about the centre of mass"),
-        ("rate", n, "rad/s", "before the correction"),
-        ("force", (2, n), "N", "of friction and muscles on a rod"),
-        ("torque rate_torque", n, "N m", "of friction and muscles; of elasticity and joint forces alone"),
-        ("joint_force", (2, n), "N", "at first the right-hand side of its equations"),
-        ("lower_xx lower_xy lower_yx lower_yy", n, "1", "A_i B_i^-1 of the joint forces' elimination"),
-        ("inverse_xx inverse_xy inverse_yy", n, "1", "B_i^-1 of the same"),
-        ("upper", n, "1", "factor of the rates' elimination"),
-        ("half_length", n if shaped else (), "m", "of a rod"),
+        ("sin cos", n, "1", "sine and cosine of the angles"),
+        ("place velocity", (2, n), "m, m/s", "of the rods' centres relative to the centre of mass"),
+        ("rate", n, "rad/s", "rate before the correction"),
+        ("force", (2, n), "N", "force of friction and muscles on a rod"),
+        ("torque rate_torque", n, "N m", "of friction and muscles; of elasticity and joint forces only"),
+        ("joint_force", (2, n), "N", "right-hand side Q, then joint forces"),
+        ("lower_xx lower_xy lower_yx lower_yy", n, "1", "A_i B_i^-1 in the elimination of joint forces"),
+        ("inverse_xx inverse_xy inverse_yy", n, "1", "B_i^-1 in this elimination"),
+        ("upper", n, "1", "factor in the elimination of rates"),
+        ("half_length", n if shaped else (), "m", "half length of a rod"),
         ("inertia_before spin_before", (), "kg m^2, kg m^2/s", "about the centre of mass, before the step"),
-        ("inertia_after spin_after", (), "kg m^2, kg m^2/s", "and after it"),
-        ("friction_x friction_y friction_torque", (), "N, N m", "on the worm, and about its centre of mass"),
-        ("correction", (), "rad/s", "of all rates"),
+        ("inertia_after spin_after", (), "kg m^2, kg m^2/s", "about the centre of mass, after the step"),
+        ("friction_x friction_y friction_torque", (), "N, N m", "on the worm; torque about the centre of mass"),
+        ("correction", (), "rad/s", "correction of all rates"),
     )
 
 
 @kernel
 def published(xs, ks, steps, dt, profile):
-    """Take ``steps`` steps of the paper's semi-implicit Euler method with its inertia correction; its ``dt`` is 1e-5 s.
+    """Take ``steps`` steps of the paper's semi-implicit Euler method with its inertia correction (dt = 1e-5 s).
 
-    Chung et al. (2024), Appendix 1: friction and muscle forces at t; joint forces from D F = Q; rates
-    implicit in damping, elasticity and friction; centre of mass damped by 1 + b dt/M; then the rates
-    are corrected so that the angular momentum of the whole worm changes by the friction's torque.
+    Source: Chung et al. (2024), Appendix 1. Friction and muscle forces are evaluated at t. Joint forces solve D F = Q.
+    Rates are implicit in damping, elasticity and friction. The friction on the centre of mass is divided by
+    1 + b dt/M. Finally, a correction of the rates makes the angular momentum of the worm change by the torque of
+    friction.
 
-    Arguments and ``status`` are those of :func:`midpoint`, the scratch space is of ``published_work``.
+    For arguments and ``status`` see :func:`midpoint`; the scratch space is `published_work`.
     """
     x = xs[0]
     k = ks[0]
@@ -445,7 +445,7 @@ def published(xs, ks, steps, dt, profile):
 
 @kernel
 def _about_centre(k, profile, rate):
-    """Places and velocities of the rods about the centre of mass, from sines, cosines and rates (n, lanes) rad/s."""
+    """Set positions and velocities of the rods relative to the centre of mass, for rates (n, lanes) in rad/s."""
     n, lanes = k.sin.shape
     sin, cos, d, v, r = k.sin, k.cos, k.place, k.velocity, k.half_length
     for e in range(lanes):
@@ -473,7 +473,7 @@ def _about_centre(k, profile, rate):
 
 @kernel
 def _rod_motion(x, k, profile, i, e):
-    """Velocity (x, y) of rod ``i`` in m/s, and its inertia (kg m^2) and spin (kg m^2/s) about the centre of mass."""
+    """Return velocity (x, y), m/s, of rod ``i``, and inertia, kg m^2, and spin, kg m^2/s, about the centre of mass."""
     n = x.rod_angle.shape[0]
     d, r = k.place, _of(k.half_length, i, e)
     m = _times(x.mass[e] / n, profile, MASS, i)
@@ -485,7 +485,7 @@ def _rod_motion(x, k, profile, i, e):
 
 @kernel
 def _friction(x, k, profile, dt):
-    """Forces and torques of the medium, its work, and the worm's inertia and spin before the step."""
+    """Set forces and torques of the medium, and inertia and spin before the step; add the work against friction."""
     n, lanes = x.rod_angle.shape
     sin, cos, d = k.sin, k.cos, k.place
     for e in range(lanes):
@@ -515,7 +515,7 @@ def _friction(x, k, profile, dt):
 
 @kernel
 def _muscles(x, k):
-    """Add the torques of the joints' springs and dampers, and the muscle forces that belong to them (Appendix 1)."""
+    """Add the torques of the joints' springs and dampers and the resulting muscle forces (Appendix 1)."""
     n, lanes = x.rod_angle.shape
     sin, cos, force, torque, rate_torque = k.sin, k.cos, k.force, k.torque, k.rate_torque
     for i in range(n - 1):
@@ -527,7 +527,7 @@ def _muscles(x, k):
             x.status[e] = FOLDED if (abs(fold) < 2e-4) | (abs(theta) > np.pi) else x.status[e]
             elastic = x.stiffness[i, e] * (theta - x.control_gain[i, e] * x.control_angle[i, e])
             tau = elastic + x.damping[i, e] * (x.rod_rate[i + 1, e] - x.rod_rate[i, e])
-            # Between rods of unequal length it pulls along the line through their centres: else they would turn.
+            # Between rods of unequal length the force acts along the line through their centres, without a torque.
             pull = tau / _of(k.half_length, i, e) * sin_theta / (fold * fold)
             px = pull * _line(k.half_length, i, e, cos[i, e], cos[i + 1, e])
             py = pull * _line(k.half_length, i, e, sin[i, e], sin[i + 1, e])
@@ -543,7 +543,7 @@ def _muscles(x, k):
 
 @kernel
 def _right_sides(x, k, profile):
-    """Right-hand side Q of the joint forces (Appendix 1), N: what would pull the two rods of a joint apart."""
+    """Set the right-hand side Q of the joint forces, N (Appendix 1)."""
     n, lanes = x.rod_angle.shape
     sin, cos, omega, force, torque = k.sin, k.cos, x.rod_rate, k.force, k.torque
     for i in range(n - 1):
@@ -563,7 +563,7 @@ def _right_sides(x, k, profile):
 
 @kernel
 def _joint_forces(x, k, profile):
-    """Joint forces F from D F = Q (Appendix 1), by elimination of 2x2 blocks A_i, B_i, and their torques on rods."""
+    """Solve D F = Q (Appendix 1) for the joint forces F with 2x2 blocks A_i, B_i, and add their torques on rods."""
     n, lanes = x.rod_angle.shape
     sin, cos, r, q, rate_torque = k.sin, k.cos, k.half_length, k.joint_force, k.rate_torque
     inverse_xx, inverse_xy, inverse_yy = k.inverse_xx, k.inverse_xy, k.inverse_yy
@@ -577,7 +577,7 @@ def _joint_forces(x, k, profile):
             bxy = bxy - _over(3.0 * sin[i + 1, e] * cos[i + 1, e], profile, MASS, i + 1)
             byy = _over(3.0 * cos[i, e] * cos[i, e], profile, MASS, i)
             byy = byy + _over(3.0 * cos[i + 1, e] * cos[i + 1, e], profile, MASS, i + 1) + both
-            # The first joint has no A: its coefficients vanish and it borrows its own entries.
+            # The first joint has no A: its coefficients are 0, and index j is its own.
             j = max(i - 1, 0)
             inside = 1.0 if i > 0 else 0.0
             axx = inside * _over(3.0 * sin[i, e] * sin[i, e] - 1.0, profile, MASS, i)
@@ -594,7 +594,7 @@ def _joint_forces(x, k, profile):
             bxx -= lxx * axx + lxy * axy
             bxy -= lxx * axy + lxy * ayy
             byy -= lyx * axy + lyy * ayy
-            # A select, as above: what another animal left here may not be finite.
+            # Select 0 here, too, because old values in the scratch space may not be finite.
             qx = q[0, j, e] if i > 0 else 0.0
             qy = q[1, j, e] if i > 0 else 0.0
             det = 1.0 / (bxx * byy - bxy * bxy)
@@ -617,7 +617,7 @@ def _joint_forces(x, k, profile):
 
 @kernel
 def _rates(x, k, profile, dt):
-    """Rates before the correction: (1 - dt/I P) omega = omega + dt/I (tau_k + tau_joint), tridiagonal (Appendix 1)."""
+    """Solve (1 - dt/I P) omega = omega + dt/I (tau_k + tau_joint), tridiagonal, for the new rates (Appendix 1)."""
     n, lanes = x.rod_angle.shape
     rate, upper = k.rate, k.upper
     for i in range(n):
@@ -626,7 +626,7 @@ def _rates(x, k, profile, dt):
             r = _of(k.half_length, i, e)
             gain = dt / (m * r * r / 3.0)
             beta = _times(x.friction_perpendicular[e] * r * r / (3 * n), profile, FRICTION, i)
-            # The joint before the first rod and that behind the last do not exist.
+            # The first rod lacks a joint in front of it, and the last one behind it.
             j, h = max(i - 1, 0), min(i, n - 2)
             off0 = -gain * (x.damping[j, e] + x.stiffness[j, e] * dt) if i > 0 else 0.0
             off1 = -gain * (x.damping[h, e] + x.stiffness[h, e] * dt) if i < n - 1 else 0.0
@@ -642,7 +642,7 @@ def _rates(x, k, profile, dt):
 
 @kernel
 def _centre(x, k, dt):
-    """Move the centre of mass by the friction, damped by 1 + b dt/M as is the friction's torque (Appendix 1)."""
+    """Move the centre of mass; friction and its torque are divided by 1 + b dt/M (Appendix 1)."""
     lanes = x.rod_angle.shape[1]
     for e in range(lanes):
         slow = 1.0 / (1.0 + x.friction_perpendicular[e] * dt / x.mass[e])
@@ -655,7 +655,7 @@ def _centre(x, k, dt):
 
 @kernel
 def _correct(x, k, profile, dt):
-    """Turn the whole worm so that its spin changes by the friction's torque, and move the angles on (Appendix 1)."""
+    """Correct all rates so that the spin changes by the torque of friction, and update the angles (Appendix 1)."""
     n, lanes = x.rod_angle.shape
     s, sin, cos = x.rod_angle, k.sin, k.cos
     for i in range(n):
@@ -687,16 +687,16 @@ PUBLISHED = batch_kernel(published, BROKEN)
 
 @kernel
 def joint_forces(angle, rate, force, torque, mass, half_length, ratio, out):
-    """Force that each rod exerts on the one before it, so that the joints hold, from the equations of motion.
+    """Compute the force of each rod on the rod in front of it from the equations of motion.
 
-    D F = Q of Appendix 1 for rods that may differ, the muscles being torques: a block elimination from head to tail.
+    Solves D F = Q of Appendix 1, with the muscles as torques, by block elimination from head to tail. Rods may differ.
 
     Args:
-        angle, rate, mass, half_length ((B, n) float, rad, rad/s, kg, m)
-        force ((B, n, 2) float, N): Of the medium on the rods.
-        torque ((B, n) float, N m): Of the medium and of the joints on the rods.
+        angle, rate, mass, half_length ((B, n) float, rad, rad/s, kg, m): Angles, rates and constants of the rods.
+        force ((B, n, 2) float, N): Force of the medium on the rods.
+        torque ((B, n) float, N m): Torque of the medium and the joints on the rods.
         ratio ((n, 4) float): Scratch space.
-        out ((B, n - 1, 2) float, N): Written.
+        out ((B, n - 1, 2) float, N): Result.
     """
     n = angle.shape[1]
     for b in range(len(angle)):
@@ -711,7 +711,7 @@ def joint_forces(angle, rate, force, torque, mass, half_length, ratio, out):
             pull, pull1 = r * rate[b, i] * rate[b, i], r1 * rate[b, i + 1] * rate[b, i + 1]
             qx = g1 * force[b, i + 1, 0] - g * force[b, i, 0] + turn * sin + turn1 * sin1 + pull * cos + pull1 * cos1
             qy = g1 * force[b, i + 1, 1] - g * force[b, i, 1] - turn * cos - turn1 * cos1 + pull * sin + pull1 * sin1
-            if i > 0:  # less what the joint before transmits through this rod
+            if i > 0:  # effect of the joint in front of this rod
                 ax, ay, az = g * (3.0 * sin * sin - 1.0), -3.0 * g * sin * cos, g * (3.0 * cos * cos - 1.0)
                 xx -= ax * ratio[i - 1, 0] + ay * ratio[i - 1, 2]
                 xy -= ax * ratio[i - 1, 1] + ay * ratio[i - 1, 3]

@@ -1,6 +1,6 @@
-"""The worm with a nervous system that is data, as kernels: it feels its bending, and moves its muscles.
+"""Kernels of a worm with a circuit, which senses joint angles and outputs control angles.
 
-``xs`` and ``ks`` hold the fields of the circuit (``core/circuit/kernels.py``) beside those of the body.
+``xs`` and ``ks`` have the fields of the body and of the circuit (``core/circuit/kernels.py``).
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from .body import BROKEN, begin_midpoint, midpoint_step
 
 
 def nervous_fields(n: int) -> list[tuple]:
-    """Fields that a worm of ``n`` rods with a circuit has beside it."""
+    """Return the additional fields of a worm of ``n`` rods with a circuit."""
     return fields(
-        ("residual", n - 1, "rad", "the drive, added to the control angles of the circuit"),
-        ("feedback", n - 1, "1", "factor on what is felt of each joint, 0 where it is deaf"),
+        ("residual", n - 1, "rad", "drive, added to the control angles of the circuit"),
+        ("feedback", n - 1, "1", "factor on the sensed angle of each joint"),
     )
 
 
 @kernel
 def feel_bending(xs, ks):
-    """Write what is ``sensed``: the angle of every joint, times its ``feedback``; on a right side its negative."""
+    """Set ``sensed``: the angle of each joint times its ``feedback``, with the opposite sign on the right side."""
     x, k = xs[0], ks[0]
     sides, joints, lanes = k.sensed.shape
     for j in range(joints):
@@ -34,7 +34,7 @@ def feel_bending(xs, ks):
 
 @kernel
 def command_muscles(xs, ks, circuit):
-    """Write the ``control_angle`` of every joint: what the circuit drives it with, left less right, and the drive."""
+    """Set the ``control_angle`` of each joint: output of the circuit, left minus right, plus the drive."""
     x, k, p = xs[0], ks[0], circuit[0]
     joints, lanes = x.control_angle.shape
     drive_joints(ks, circuit)
@@ -47,16 +47,16 @@ def command_muscles(xs, ks, circuit):
 
 @kernel
 def prepare_crawling(xs, ks, dt, profile, circuit):
-    """Do what follows from the parameters alone."""
+    """Compute constants of an ``advance`` that depend only on parameters."""
     prepare_circuit(xs, ks, circuit)
 
 
 @kernel
 def crawl(xs, ks, steps, dt, profile, circuit):
-    """Advance circuit and body by ``steps`` steps of ``dt`` s; the body by ``body.midpoint``, with its ``profile``.
+    """Advance circuit and body by ``steps`` steps of ``dt`` s; the body uses ``body.midpoint`` and its ``profile``.
 
-    In each the neurons move with the bending at its start held, then the body with the muscles that they command at
-    the end.
+    In each step, the neurons advance with the joint angles at its start. Then the body advances with the control angles
+    from the new outputs of the neurons.
     """
     begin_midpoint(xs, ks)
     prepare_drive(xs, ks, circuit)

@@ -1,4 +1,4 @@
-"""Kymograms: control angles over joints and time, as waves or as recorded from real worms."""
+"""Kymograms, which are control angles over joints and time: sine waves and recordings of real worms."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from ..core.model.control import OpenLoop
 from .params import table
 
 FRAME_RATE = 32.0
-"""Frames a second of the recorded kymograms, Hz."""
+"""Frame rate of the recorded kymograms, Hz."""
 
 RECORDED = ("omega_turn", "delta_turn")
 """Names of the recorded kymograms."""
 
 HIGHEST_RATE = 1e6
-"""Frames a second of a playback at most, Hz."""
+"""Maximum frame rate of a playback, Hz."""
 
 
 def load_kymogram(source: str | Path) -> NDArray[np.float64]:
     """Read a kymogram.
 
     Args:
-        source: ``"omega_turn"`` or ``"delta_turn"`` (recorded worms, see ``assets/worm/README.md``), or a file:
-            ``.npy``, or ``.csv`` with commas, a row a frame and a column a joint, head to tail; what follows a ``#`` is
-            a comment, and there is no other header. `gymnosoma.recordings.Kymogram` reads files with headers and gaps.
+        source: ``"omega_turn"`` or ``"delta_turn"`` (recorded worms, see ``assets/worm/README.md``), or a ``.npy`` or
+            ``.csv`` file. Rows are frames, columns are joints from head to tail. CSV files have commas and no header;
+            ``#`` starts a comment. `gymnosoma.recordings.Kymogram` reads files with headers and gaps.
 
     Returns:
-        angles (N, n_joints) float, rad
+        Joint angles (N, n_joints), rad.
 
     Raises:
         ValueError: If the file cannot be read as a matrix of finite numbers. Pickled objects are never loaded.
@@ -45,7 +45,7 @@ def load_kymogram(source: str | Path) -> NDArray[np.float64]:
                 return _read_array(path)
         path = Path(source)
         if path.suffix not in (".npy", ".csv"):
-            raise ValueError(f"it is neither {' nor '.join(RECORDED)}, nor a .npy or .csv file")
+            raise ValueError(f"it must be {', '.join(RECORDED)}, or a .npy or .csv file")
         check_file(path)
         return _matrix("it", (_read_array if path.suffix == ".npy" else _read_text)(path))
     except (OSError, ValueError, TypeError) as error:
@@ -61,19 +61,19 @@ def _matrix(name: str, value: ArrayLike) -> NDArray[np.float64]:
 
 def _read_array(path: Path) -> NDArray[np.float64]:
     try:
-        # A mapped file takes no memory for what its header claims and the file does not hold.
+        # A memory map allocates no memory for data that the header claims but the file lacks.
         angles = np.load(path, mmap_mode="r", allow_pickle=False)
     except OSError:
         raise
-    except Exception as error:  # a damaged header ends in many ways
-        raise ValueError(f"it is no array: {error}") from None
+    except Exception as error:  # a damaged header raises many types
+        raise ValueError(f"it is not an array: {error}") from None
     if not isinstance(angles, np.ndarray):
-        raise ValueError("it must hold an array, got an archive")
+        raise ValueError("it must contain one array, got an archive")
     return np.array(angles)
 
 
 def _read_text(path: Path) -> NDArray[np.float64]:
-    with warnings.catch_warnings(action="ignore", category=UserWarning):  # of an empty file
+    with warnings.catch_warnings(action="ignore", category=UserWarning):  # empty file
         return np.loadtxt(path, delimiter=",", ndmin=2, encoding="utf-8")
 
 
@@ -81,11 +81,13 @@ class SineKymogram(OpenLoop):
     """Travelling wave A cos(2 pi (nu (i - 1)/(n - 2) - t/T)) + bias; Chung et al. (2024), Fig. 2.
 
     Args:
-        amplitude (rad): The paper's 0.6.
-        wavenumber: Waves on the body, nu; positive runs head to tail (forwards).
-        period (s): T; negative runs backwards.
-        bias (rad): Added to all joints: steers.
-        ramp (s): The amplitude grows linearly over this time; one period by default, 0 for the paper's start.
+        amplitude (rad): Amplitude A.
+        wavenumber: Number of waves on the body, nu; a positive number is a wave from head to tail (forward locomotion).
+        period (s): Period T; a negative period reverses the wave.
+        bias (rad): Angle added to all joints, which turns the worm.
+        ramp (s): Time in which the amplitude rises linearly from 0; by default one period. The paper's waves start
+            with ``ramp=0``.
+        n_joints: Number of joints, n - 1.
     """
 
     def __init__(
@@ -109,7 +111,7 @@ class SineKymogram(OpenLoop):
 
     @classmethod
     def for_medium(cls, sigma: float, **changes: Any) -> SineKymogram:
-        """Build the paper's wave on agar (sigma 1) or in water (0), interpolated linearly between them."""
+        """Return the paper's wave for agar (sigma 1), water (0) or, by linear interpolation, a medium between them."""
         t = table()
         wave = {
             "amplitude": t["wave_amplitude"],
@@ -119,14 +121,14 @@ class SineKymogram(OpenLoop):
         return cls(**wave | changes)
 
     def __call__(self, t: float) -> NDArray[np.float64]:
-        """Control angles (n_joints,) rad at time ``t`` s."""
+        """Return the control angles (n_joints,), rad, at time ``t`` s."""
         return self.at(np.array([t]))[0]
 
     def at(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Control angles (T, n_joints) rad at times ``t`` (T,) s."""
+        """Return the control angles (T, n_joints), rad, at times ``t`` (T,) s."""
         height = self.amplitude * (np.minimum(t / self.ramp, 1.0) if self.ramp else np.ones_like(t))
         angle = self.pace * t
-        # cos(phase - angle), by as few cosines as there are times
+        # cos(phase - angle), with two trigonometric functions per time
         wave = (height * np.cos(angle))[:, None] * self.cos
         wave += (height * np.sin(angle))[:, None] * self.sin
         wave += self.bias
@@ -134,11 +136,11 @@ class SineKymogram(OpenLoop):
 
 
 class KymogramPlayback(OpenLoop):
-    """A kymogram played frame by frame, each held until the next; the last is held for ever.
+    """Playback of a kymogram; each frame is held until the next, and the last one for ever.
 
     Args:
-        source (str, path or array (N, n_joints)): What `load_kymogram` takes, or the angles themselves in rad.
-        rate: Frames a second, at most `HIGHEST_RATE`.
+        source (str, path or array (N, n_joints)): Source for `load_kymogram`, or angles in rad.
+        rate (Hz): Frame rate, at most `HIGHEST_RATE`.
     """
 
     def __init__(self, source: str | Path | ArrayLike, rate: float = FRAME_RATE) -> None:
@@ -146,10 +148,10 @@ class KymogramPlayback(OpenLoop):
         self.angles = load_kymogram(source) if isinstance(source, str | Path) else _matrix("source", source)
 
     def __call__(self, t: float) -> NDArray[np.float64]:
-        """Control angles (n_joints,) rad at time ``t`` s."""
+        """Return the control angles (n_joints,), rad, at time ``t`` s."""
         return self.at(np.array([t]))[0]
 
     def at(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Control angles (T, n_joints) rad at times ``t`` (T,) s."""
-        frame = np.floor(t * self.rate + 1e-9).astype(int)  # a frame's own time belongs to it
+        """Return the control angles (T, n_joints), rad, at times ``t`` (T,) s."""
+        frame = np.floor(t * self.rate + 1e-9).astype(int)  # tolerates round-off at the time of a frame
         return self.angles[np.clip(frame, 0, len(self.angles) - 1)]

@@ -1,4 +1,4 @@
-"""Parameters of the worm in SI, from the paper's tables."""
+"""Parameters of the worm in SI, from the tables of Chung, Chang & Kim (2024)."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from ..core.model.quantities import Option, documented
 
 @cache
 def table() -> dict[str, float]:
-    """Constants of Chung, Chang & Kim (2024) in SI."""
+    """Return the constants of Chung, Chang & Kim (2024) in SI, by name."""
     return read_table("worm/parameters.toml")
 
 
 def friction(sigma: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Friction coefficients (kg/s) across and along the body between water (``sigma`` 0) and agar (1).
+    """Return the friction coefficients across and along the body, kg/s, from water (``sigma`` 0) to agar (1).
 
-    Chung et al. (2024), "Body shape ensembles": b_water^(1 - sigma) b_agar^sigma.
+    They are b_water^(1 - sigma) b_agar^sigma; Chung et al. (2024), "Body shape ensembles".
     """
     t, s = table(), np.asarray(sigma, float)
     water, agar = t["water_friction_perpendicular"], t["agar_friction_perpendicular"]
@@ -34,14 +34,14 @@ def friction(sigma: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]
 
 
 def medium(sigma: ArrayLike = 1.0, scale: ArrayLike = 1.0) -> dict[str, NDArray[np.float64]]:
-    """Friction coefficients as reset options: medium index ``sigma``, times ``scale`` (eta of the appendix)."""
+    """Return friction coefficients as reset options for a medium index ``sigma``, times ``scale`` (eta)."""
     perpendicular, parallel = friction(sigma)
     factor = np.asarray(scale, float)
     return {"friction_perpendicular": factor * perpendicular, "friction_parallel": factor * parallel}
 
 
 def medium_index(friction_perpendicular: float) -> float:
-    """Medium index, 0 (water) to 1 (agar), with the friction across the body (kg/s) that comes closest to this one."""
+    """Return the medium index, 0 (water) to 1 (agar), for a friction across the body (kg/s); clipped to this range."""
     water, agar = (table()[f"{name}_friction_perpendicular"] for name in ("water", "agar"))
     return math.log(min(max(friction_perpendicular, water), agar) / water) / math.log(agar / water)
 
@@ -49,26 +49,26 @@ def medium_index(friction_perpendicular: float) -> float:
 PHYSICAL = {
     "mass": Option(2e-12, 2e-6, "kg", "mass"),
     "length": Option(1e-5, 0.1, "m", "length"),
-    "friction_perpendicular": Option(0.0, 100.0, "kg/s", "friction of the straight body across it"),
-    "friction_parallel": Option(0.0, 100.0, "kg/s", "friction of the straight body along it"),
+    "friction_perpendicular": Option(0.0, 100.0, "kg/s", "friction of the straight body across its axis"),
+    "friction_parallel": Option(0.0, 100.0, "kg/s", "friction of the straight body along its axis"),
 }
-"""Parameters of the whole worm that a row may change."""
+"""Parameters of the whole worm, which may differ between rows."""
 
 JOINTS = {
     "stiffness": Option(0.0, 2e-7, "N m", "elasticity of each joint, kappa"),
     "damping": Option(0.0, 3e-8, "N m s", "damping of each joint, c"),
-    "control_gain": Option(0.0, 10.0, "1", "factor on each control angle; 0: no muscle bends the joint"),
+    "control_gain": Option(0.0, 10.0, "1", "factor on each control angle; 0 disables the muscles of the joint"),
 }
-"""Parameters that a row may change for each joint, or for all."""
+"""Parameters of joints, which may differ between rows; a number is for all joints."""
 
-FELT = Option(0.0, 100.0, "1", "factor on what a circuit feels of each joint; 0: the joint is deaf")
-"""The same of a worm with a circuit."""
+FELT = Option(0.0, 100.0, "1", "factor on the angle of each joint that a circuit senses")
+"""Additional parameter of the joints of a worm with a circuit."""
 
 PROFILE = ("rod_mass", "rod_length", "rod_friction")
-"""Shares of the rods in the whole."""
+"""Parameters of the rods, relative to a rod of the uniform body."""
 
 LEAST_SHARE, MAX_SHARE = 1e-3, 1e3
-"""Range of a rod's mass, length and friction in those of a rod of the uniform body."""
+"""Range of mass, length and friction of a rod relative to a rod of the uniform body."""
 
 
 @documented(PHYSICAL | JOINTS)
@@ -76,21 +76,21 @@ LEAST_SHARE, MAX_SHARE = 1e-3, 1e3
 class WormParams:
     """Physical parameters of one worm; the defaults are the paper's worm on agar.
 
-    Those of joints are a number, or one for each of the n_rods - 1 joints.
+    A parameter of the joints is a number for all, or n_rods - 1 numbers.
 
     Args:
-        n_rods (3 to 1000): Rods of the chain.
+        n_rods (3 to 1000): Number of rods.
         {ranges}
         rod_mass, rod_length, rod_friction (n_rods float, optional, 0.001 to 1000): Mass, length and friction
-            coefficients of each rod in those of a rod of the uniform body, the paper's, which is the default; scaled to
-            a mean of 1. `with_outline` makes them from a shape.
+            coefficients of each rod relative to a rod of the uniform body; scaled to a mean of 1. The default is the
+            paper's uniform body. `with_outline` computes them from a shape.
 
     Raises:
-        ValueError: For a value out of these ranges, some orders of magnitude around the paper's, or another number of
-            them.
+        ValueError: If a value has the wrong shape or is out of range. Ranges include a few orders of magnitude around
+            the paper's values.
 
     Examples:
-        A worm on agar whose muscles are ablated from the middle to the tail, beside the whole one; then at 4 s:
+        An intact worm on agar, and one with its muscles ablated from the middle to the tail; then an ablation at 4 s:
 
         >>> import numpy as np
         >>> from gymnosoma.envs import simulate
@@ -129,7 +129,7 @@ class WormParams:
             values = option.check(name, getattr(self, name))
             if values.shape not in ((), (self.n_rods - 1,)):
                 raise ValueError(
-                    f"{name} must be a number, or one for each of {self.n_rods - 1} joints, got shape {values.shape}"
+                    f"{name} must be a number or {self.n_rods - 1} numbers, one per joint, got shape {values.shape}"
                 )
             object.__setattr__(self, name, _plain(values))
         for name in PROFILE:
@@ -137,12 +137,12 @@ class WormParams:
                 continue
             values = within(name, getattr(self, name), LEAST_SHARE, MAX_SHARE)
             if values.shape != (self.n_rods,):
-                raise ValueError(f"{name} must hold a number for each of {self.n_rods} rods, got shape {values.shape}")
+                raise ValueError(f"{name} must be {self.n_rods} numbers, one per rod, got shape {values.shape}")
             object.__setattr__(self, name, _plain(values / values.mean()))
 
     @property
     def profile(self) -> NDArray[np.float64]:
-        """Masses, lengths and friction (3, n_rods) of the rods in those of the uniform body, which has none, (0,)."""
+        """Mass, length and friction (3, n_rods) of the rods relative to a uniform body; (0,) for a uniform body."""
         shares = [getattr(self, name) for name in PROFILE]
         if all(share is None for share in shares):
             return np.zeros(0)
@@ -150,13 +150,13 @@ class WormParams:
 
     @classmethod
     def in_medium(cls, sigma: float = 1.0, scale: float = 1.0, n_rods: int | None = None, **changes: Any) -> WormParams:
-        """Build the paper's worm in a medium.
+        """Return the paper's worm in a medium.
 
         Args:
-            sigma (0 to 1): Medium index: 0 water, 1 agar.
+            sigma (0 to 1): Medium index, 0 for water and 1 for agar.
             scale (0 to 100): Factor on the friction coefficients; the paper's turns use agar with 0.01.
-            n_rods: Rods of the chain; the paper's 25.
-            **changes: Other parameters that are not the paper's.
+            n_rods: Number of rods; by default the paper's 25.
+            **changes: Parameters that differ from the paper's.
         """
         sigma, scale = number("sigma", sigma, minimum=0, maximum=1), number("scale", scale, minimum=0, maximum=100)
         t = table()
@@ -179,24 +179,25 @@ class WormParams:
         joints: ArrayLike | None = None,
         drag: str = "length",
     ) -> WormParams:
-        """Give the worm a shape, round in section: masses, lengths and friction of its rods.
+        """Return parameters with masses, lengths and friction of the rods from a shape with round cross sections.
 
-        A rod has the mass of its volume, and friction by its length, as in the paper (in slender bodies it depends on
-        the width by a logarithm only), or by the area that it shows from the side. Its centre of mass is taken to be
-        its middle, its moment of inertia that of a thin rod.
+        The mass of a rod is proportional to its volume. Its friction is proportional to its length, as in the paper
+        (the friction of slender bodies depends only logarithmically on the width), or to its side area. The centre of
+        mass is at the middle of the rod, and the moment of inertia is that of a thin rod.
 
         Args:
-            radius ((P,) float, m): Half widths at P >= 2 places evenly from the tip of the head to that of the tail,
-                linear between them.
-            density (kg/m^3): Makes the mass from the volume; by default the mass stays, and is spread.
-            joints ((n_rods - 1,) float): Places of the joints along the body, between 0 and 1; evenly by default.
-            drag ({"length", "area"}): By what the friction of the whole is spread over the rods.
+            radius ((P,) float, m): Half widths at P >= 2 evenly spaced places from the tip of the head to the tip of
+                the tail, linearly interpolated.
+            density (kg/m^3): Density, which determines the mass; by default the total mass does not change.
+            joints ((n_rods - 1,) float): Positions of the joints along the body, between 0 and 1; by default evenly
+                spaced.
+            drag ({"length", "area"}): Measure of a rod that determines its share of the friction.
 
         Raises:
-            ValueError: For an outline that is no such list, or joints that are out of order.
+            ValueError: If ``radius`` is not a list of half widths, or ``joints`` are not increasing.
 
         Examples:
-            An adult that tapers to both ends; its middle rod, and its last:
+            Mass, and relative mass of the middle and the last rod, of an adult that tapers to both ends:
 
             >>> import numpy as np
             >>> from gymnosoma.envs.worm import Worm, WormParams
@@ -210,16 +211,16 @@ class WormParams:
         choice("drag", drag, ("length", "area"))
         half = numbers("radius", radius, minimum=0.0)
         if half.ndim != 1 or len(half) < 2 or not half.any():
-            raise ValueError(f"radius must be a list of at least 2 half widths that are not all 0, got {shown(radius)}")
+            raise ValueError(f"radius must be a list of at least 2 half widths, not all 0, got {shown(radius)}")
         n = self.n_rods
         inner = np.linspace(0.0, 1.0, n + 1)[1:-1] if joints is None else numbers("joints", joints)
         if inner.shape != (n - 1,):
-            raise ValueError(f"joints must hold {n - 1} places, one less than n_rods, got shape {inner.shape}")
+            raise ValueError(f"joints must be {n - 1} positions, one less than n_rods, got shape {inner.shape}")
         ends = np.array([0.0, *inner, 1.0])
         if not (np.diff(ends) > 0.0).all():
-            raise ValueError(f"joints must rise between 0 and 1, got {shown(joints)}")
+            raise ValueError(f"joints must increase strictly between 0 and 1, got {shown(joints)}")
         places = np.linspace(0.0, 1.0, len(half))
-        corners = np.union1d(ends, places)  # between two of them the body is a truncated cone
+        corners = np.union1d(ends, places)  # the body is a truncated cone between two of them
         width = np.interp(corners, places, half)
         volume = cone_volume(width[:-1], width[1:], self.length * np.diff(corners))
         side = (width[:-1] + width[1:]) * self.length * np.diff(corners)
@@ -236,5 +237,5 @@ class WormParams:
 
 
 def _plain(values: NDArray[np.float64]) -> Any:
-    """A number, or a tuple of them, which can be compared and named."""
+    """Return an array as a number or a tuple, which can be compared and hashed."""
     return values.tolist() if values.ndim == 0 else tuple(values.tolist())

@@ -1,4 +1,4 @@
-"""The worm's picture: body, tracks, friction forces, kymogram, and the goal of each task."""
+"""Picture of the worm: body, tracks, friction forces, kymogram, and the goal of each task."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ from .params import friction
 from .tasks import Escape, Follow, Forward, Reach, WormTask, path_place
 
 RADIUS = 0.04
-"""Half width of an adult in the middle, in lengths: 80 µm on 1 mm; Boyle, Berri & Cohen (2012), Front. Comput.
-Neurosci. 6:10, whose outline is the ellipse used here."""
+"""Half width of an adult in the middle, in body lengths (80 µm wide, 1 mm long).
+
+The outline is an ellipse, as in Boyle, Berri & Cohen (2012), Front. Comput. Neurosci. 6:10.
+"""
 
 FLESH: c.Colour = (232, 206, 160)
 SHADE: c.Colour = (150, 112, 62)
@@ -26,17 +28,17 @@ FORCE: c.Colour = (96, 84, 140)
 GHOST: c.Colour = (110, 116, 126)
 
 STRIP_HEIGHT, STRIP_SECONDS, STRIP_ANGLE = 116.0, 8.0, 0.8
-"""Kymogram below the picture: height in pt, duration in s, joint angle of the deepest colour in rad."""
+"""Kymogram below the picture: height (pt), duration (s), and joint angle of the full colour (rad)."""
 
 TRACK = 160
-"""Moments of a track."""
+"""Number of moments in a track."""
 
 
 def draw(canvas: Canvas, task: WormTask, trail: Trail, ghost: Trail | None = None) -> None:
-    """Draw a worm; see `View`."""
+    """Draw a worm, with the baseline as ``ghost`` if given; see `View`."""
     animal, both = task.animal, [trail] if ghost is None else [trail, ghost]
     length = float(trail.rows["length"][-1])
-    # Two seconds hold a whole wave on agar and several in water, so the view does not sway with the body.
+    # Two seconds are at least one wave, so that the view does not follow the undulation.
     moments = round(2.0 * task.control_rate)
     eyes = [c.steady(other.rows["centre"], moments, 0.5 * length) for other in both]
     eyes += [c.steady(track, moments) for track in (c.past(trail.rows, TRACK) if canvas.close else sights(task, trail))]
@@ -64,7 +66,7 @@ def draw(canvas: Canvas, task: WormTask, trail: Trail, ghost: Trail | None = Non
 
 @singledispatch
 def sights(task: Any, trail: Trail) -> list[NDArray[np.float64]]:
-    """Tracks (N, 2) m of what must be seen besides the worm."""
+    """Return the tracks (N, 2), m, of objects that must be visible in addition to the worm."""
     return []
 
 
@@ -80,7 +82,7 @@ def _(task: Follow, trail: Trail) -> list[NDArray[np.float64]]:
 
 @singledispatch
 def goal(task: Any, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, str]:
-    """Draw the goal of a task; tell how far it is reached, in a headline and a caption."""
+    """Draw the goal of a task, and return its progress as headline and caption."""
     return "", ""
 
 
@@ -97,9 +99,9 @@ def _(task: Forward, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, st
         view.arrow(mark - 0.02 * length * way, 0.08 * length * way, c.GOAL, 1.5)
         view.label(f"{k * length * 1e3:g} mm", mark, c.GOAL, 11, (0.5, 0.5), (18 * side[0], -14 * side[1]), c.PLATE)
     info = task.hooks.info(trail.rows[-1:], trail.memory[-1:])
-    priced, speed = (f"{round(1e3 * info[name][0], 3) + 0.0:.3f} mm/s" for name in ("priced_speed", "speed"))
+    net, speed = (f"{round(1e3 * info[name][0], 3) + 0.0:.3f} mm/s" for name in ("priced_speed", "speed"))
     work, heat = (c.quantity(info[name][0], "W") for name in ("power", "heat"))
-    return priced, f"priced speed: {speed} less the price of {work} of work and {heat} of heat,"
+    return net, f"net speed: {speed} minus the cost of {work} of work and {heat} of heat,"
 
 
 @goal.register
@@ -139,7 +141,7 @@ def _(task: Follow, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, str
 
 
 def _spent(trail: Trail) -> str:
-    """Say what the muscles have done so far."""
+    """Return the muscle work since the start as text."""
     return f"{c.quantity(float(trail.memory[-1]['energy']), 'J')} of muscle work"
 
 
@@ -150,20 +152,20 @@ def _path(task: Follow, trail: Trail) -> NDArray[np.float64]:
 
 
 def _shape(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Midline (N, 2) smoothed between the joints, and its dorsal and ventral sides, m."""
+    """Return the smooth midline (N, 2) through the joints, and the dorsal and ventral outlines, m."""
     joints = np.linspace(0.0, 1.0, len(points))
     length = float(np.sum(np.hypot(*np.diff(points, axis=0).T)))
-    # Denser at the ends, which are round.
+    # Points are denser at the round ends.
     along = 0.5 * (1.0 - np.cos(np.linspace(0.0, np.pi, 104)))
     middle = CubicSpline(joints, points)(along)
     radius = RADIUS * length * np.sqrt(np.maximum(0.0, 1.0 - (2.0 * along - 1.0) ** 2))
-    # The tail of the animal is a cone rather than half an ellipse.
+    # The tail is a cone.
     radius *= np.minimum(1.0, 0.15 + 0.85 * np.sqrt(np.maximum(0.0, 1.0 - along) / 0.3))
     return middle, *c.outline(middle, radius)
 
 
 def body(view: Panel, points: NDArray[np.float64], ghost: bool) -> None:
-    """Draw the body along its joints (N, 2) m, translucent as a ghost."""
+    """Draw the body along its joints (N, 2), m; translucent if it is the baseline's (``ghost``)."""
     middle, dorsal, ventral = _shape(points)
     whole = np.concatenate([dorsal, ventral[::-1]])
     if ghost:
@@ -172,7 +174,7 @@ def body(view: Panel, points: NDArray[np.float64], ghost: bool) -> None:
     radius = float(np.hypot(*(dorsal - ventral).T).max()) / (2 * view.point)
     view.polygon(whole, FLESH, SHADE, 0.1 * radius)
     view.polygon(np.concatenate([middle, ventral[::-1]]), c.mix(FLESH, SHADE, 0.18))
-    # The two bulbs of the pharynx.
+    # Pharynx with its two bulbs.
     view.polyline(middle[6:26], c.mix(FLESH, SHADE, 0.7), 0.22 * radius)
     view.disc(middle[18], 0.28 * radius, SHADE)
     view.disc(middle[26], 0.36 * radius, SHADE)
@@ -187,7 +189,7 @@ def _tracks(view: Panel, animal: Worm, trail: Trail, ghost: bool) -> None:
     between = np.linspace(0, moments[-1], 3 * moments[-1] + 1)
     for end, colour in ((0, c.mix(c.PAPER, GHOST, 0.5)),) if ghost else ((-1, c.AFT), (0, c.FORE)):
         track = points[:, end]
-        if len(track) > 3:  # fast swimming is sampled a dozen times in a wave only
+        if len(track) > 3:  # fast swimming has only a dozen samples per wave
             track = CubicSpline(moments, track)(between)
         view.polyline(track, colour, 1.25, c.PAPER)
 
@@ -195,14 +197,14 @@ def _tracks(view: Panel, animal: Worm, trail: Trail, ghost: bool) -> None:
 def _forces(canvas: Canvas, view: Panel, animal: Worm, trail: Trail, moments: int) -> None:
     rows = trail.rows if canvas.close else trail.rows[-moments:]
     force = animal.signal(rows, "friction_force")
-    # Agar's forces are thousands of times those of water: the scale is the past's root mean square.
+    # Forces on agar are thousands of times those in water, so arrows are relative to the recent rms force.
     usual = np.sqrt(np.mean(np.sum(force**2, -1)))
     if not usual > 0:
         return
-    if canvas.close:  # in steps, so that arrows can be compared with those of a moment ago
+    if canvas.close:  # steps keep arrows of successive frames comparable
         usual = c.rounded(usual)
     length = float(rows["length"][-1]) / view.point
-    points = min(22.0, 0.15 * length) / usual  # on a small worm small arrows, which do not hide it
+    points = min(22.0, 0.15 * length) / usual  # arrows on a small worm do not hide it
     joints = animal.points(rows[-1:])[0]
     for at, vector in zip(0.5 * (joints[1:] + joints[:-1]), force[-1] * points * view.point, strict=True):
         view.arrow(at, vector, FORCE, 1.25)
@@ -213,7 +215,7 @@ def _forces(canvas: Canvas, view: Panel, animal: Worm, trail: Trail, moments: in
 
 
 def _medium(row: Any) -> str:
-    """Say what the worm is in, by its friction."""
+    """Return the name of the medium, from its friction."""
     water, agar = friction([0.0, 1.0])[0]
     b = float(row["friction_perpendicular"])
     if b == 0.0:
@@ -243,7 +245,7 @@ def _strip(canvas: Canvas, task: WormTask, trail: Trail) -> None:
     ]
     if task.animal.circuit is not None:
         own = [i for i, name in enumerate(task.animal.cells) if name != task.animal.circuit.muscles]
-        raster = task.animal.neurons(rows)[:, 0, own].sum(1) * STRIP_ANGLE  # full colour where they are 1
+        raster = task.animal.neurons(rows)[:, 0, own].sum(1) * STRIP_ANGLE  # full colour at an output of 1
         strips.append(("neurons", "± 1", raster))
     height = (STRIP_HEIGHT - 20.0 - 6.0 * (len(strips) - 1)) / len(strips)
     for k, (name, caption, angles) in enumerate(strips):

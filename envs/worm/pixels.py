@@ -1,4 +1,4 @@
-"""What the worm's small pictures show: body, goal, and a medium between water and agar."""
+"""Pixel observations of worms: body, goal, and a medium between water and agar."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ FLESH: Colour = (150, 112, 62)
 HEAD: Colour = (200, 62, 50)
 
 RADIUS = 0.04
-"""Half width in the middle, in lengths."""
+"""Half width of the body in the middle, in body lengths."""
 
 
 def sketch(task: Any, rows: Any, memory: Any) -> Sketch:
-    """Draw worms from above, each in the middle of its picture."""
+    """Draw each worm from above, at the centre of its picture."""
     length, points = rows["length"], task.animal.points(rows)
     water, agar = (float(friction(sigma)[0]) for sigma in (0.0, 1.0))
     felt = np.maximum(rows["friction_perpendicular"], 1e-12)

@@ -1,4 +1,4 @@
-"""Steering: how a worm's own controller turns it to where it is to go, in tasks and for controllers alike."""
+"""Steering law of the worm, used in tasks and by controllers."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from ..core.kernels.jit import kernel
 from ..core.model.control import Flags, Floats
 
 LONGEST = 6.0
-"""Largest integral of a bearing over time, rad s."""
+"""Limit on the integral of the bearing over time, rad s."""
 
 REMEMBERED = {"towards": "2f8", "off": "f8"}
-"""What steering remembers of a row, as a task's ``remembers``: the average direction and the integral (rad s)."""
+"""Memory of the steering law, for a task's ``remembers``: average direction and integral of the bearing (rad s)."""
 
 
 @kernel
 def steer(along, left, first, rate, towards, off, decay, gain, integral, limit):
-    """Give the bias (rad) of all control angles that turns a worm, and the integral of the bearing (rad s).
+    """Return the bias (rad) of all control angles that turns a worm, and the integral of the bearing (rad s).
 
     Args:
-        along, left: Direction to go to, along and left of the head, of any length.
-        first: Whether the average begins.
-        rate (Hz): Calls a second.
-        towards ((2,) float): Average direction, changed in place.
-        off (rad s): Integral so far.
-        decay, gain, integral, limit: Of a `SteeringLaw`.
+        along, left: Direction of the goal, along and to the left of the head, of any length.
+        first: True in the first period of an episode.
+        rate (Hz): Control rate.
+        towards ((2,) float): Average direction, updated in place.
+        off (rad s): Integral of the bearing until now.
+        decay, gain, integral, limit: Parameters of a `SteeringLaw`.
     """
-    # Directions, not angles, are averaged: a bearing jumps by a turn behind the tail.
+    # The average is over directions, because the bearing jumps by 2 pi behind the tail.
     size, old = max(math.sqrt(along * along + left * left), 1e-12), 0.0 if first else decay
     towards[0] = along / size if first else old * towards[0] + (1.0 - old) * (along / size)
     towards[1] = left / size if first else old * towards[1] + (1.0 - old) * (left / size)
     bearing = math.atan2(towards[1], towards[0])
     off = min(max(off + bearing / rate, -LONGEST), LONGEST)
-    # The worm turns towards its concave side: bent to the right (positive angles), it turns right.
+    # The worm turns towards its concave side: to the right if joint angles are positive.
     return min(max(-gain * bearing - integral * off, -limit), limit), off
 
 
@@ -50,11 +50,18 @@ def _steer_rows(direction, first, rate, towards, off, decay, gain, integral, lim
 
 @dataclass(eq=False)
 class SteeringLaw:
-    """A bias of all control angles by the bearing of a place or direction, and by how long it has been off.
+    """Proportional-integral steering: a bias of all control angles from the bearing of a goal.
 
-    The bias is ``gain`` (rad per rad of bearing) times it and ``integral`` (1/s) times its integral over time, which
-    ends at `LONGEST`, up to ``limit`` (rad). As the bearing swings with the head, it is averaged over a time of
-    ``smoothing`` (s). It is asked ``control_rate`` (Hz) times a second. All may differ from row to row, (B,).
+    The bias is ``-gain * bearing - integral * integral of the bearing``, clipped to ``limit``. The bearing is an
+    exponential average, because it oscillates with the head.
+
+    Args:
+        control_rate (Hz): Number of calls per second.
+        smoothing (s): Time constant of the average.
+        gain, limit, integral (1, rad and 1/s): Gain, limit of the bias, and gain of the integral, which is limited to
+            `LONGEST`.
+
+    Parameters other than the rate are numbers or have one number per row, (B,).
     """
 
     control_rate: float
@@ -64,10 +71,12 @@ class SteeringLaw:
     integral: Floats | float = 0.0
 
     def bias(self, direction: Floats, first: Flags, memory: Any) -> Floats:
-        """Bias (B, 1) rad, positive to the right, towards a ``direction`` (B, 2) along and left of the head.
+        """Return the bias (B, 1), rad, that turns each worm to its goal; positive turns right.
 
-        ``memory`` holds what is remembered of the rows, `REMEMBERED`, and is changed; where ``first`` (B,) an average
-        begins.
+        Args:
+            direction ((B, 2) float): Direction of the goal, along and to the left of the head.
+            first ((B,) bool): True for rows in the first period of an episode.
+            memory: Mapping with the entries of `REMEMBERED` for all rows, updated in place.
         """
         count = len(direction)
         towards, off, bias = np.array(memory["towards"]), np.array(memory["off"]), np.empty(count)

@@ -1,4 +1,4 @@
-"""What all tasks of the worm share: its actions, its posture, what it pays for, and that it must not cross itself."""
+"""Base class of the worm's tasks."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ CROSSED = 10.0
 """Ending: the body crossed itself."""
 
 MAX_WEIGHT = 3.0
-"""Largest factor on a projection of a circuit that an action sets."""
+"""Maximum factor on a projection of a circuit with ``actions="weights"``."""
 
 JOINTS = 24
-"""Of the paper's worm."""
+"""Number of joints of the paper's worm."""
 
 MODES = 6
-"""Spatial cosines of the action modes ``modes`` and ``residual``; a body with fewer joints has as many as these."""
+"""Number of cosines of the action modes ``modes`` and ``residual``; at most the number of joints."""
 
 
 class WormTask(Task):
-    """Actions and observations that all tasks of the worm share; subclasses add goal, reward, endings.
+    """Base class of the worm's tasks: actions, observations and muscle work; subclasses add `value` and endings.
 
     ## Starting State
 
-    At rest, slightly and smoothly bent at random (up to 0.05 rad per mode), heading anywhere.
+    The worm is at rest, with a random smooth bend (up to 0.05 rad per mode) and a random heading.
 
     ## Version History
 
@@ -50,48 +50,48 @@ class WormTask(Task):
     animal: Worm
     action_modes: tuple[str, ...] = ("residual", "modes", "angles")
     sigma = 1.0
-    """Medium index: 0 water, 1 agar."""
+    """Medium index, 0 for water and 1 for agar."""
     friction_scale = 1.0
-    """Factor on the friction."""
+    """Factor on the friction coefficients."""
     control_rate = 20.0
     largest_angle = 0.9
-    """Largest control angle, rad."""
+    """Maximum control angle, rad."""
     fastest = 12.5
-    """Fastest change of a control angle, rad/s: the recorded worms' frames differ by up to 12.3."""
+    """Maximum rate of a control angle, rad/s; recorded worms reach 12.3 between frames."""
     time_step = 5e-3
     reference_text = "the paper's sine"
-    """What ``actions="residual"`` adds to."""
+    """Name of the base controller of ``actions="residual"``, for the documentation."""
     residual_scale = 0.5
-    """Share of the largest angle that an action of 1 adds to it by each mode."""
+    """Amplitude that a residual action of 1 adds in each mode, relative to the maximum angle."""
     steers: Mapping[str, float] | None = None
-    """How the paper's sine is steered, see `SteeringLaw`; None where nothing is."""
+    """Parameters of the `SteeringLaw` that steers the paper's sine; None for no steering."""
     recorded: str | None = None
-    """Recorded kymogram that is the reference, unless another one is given."""
+    """Name of the recorded kymogram that is the default reference; None for the paper's sine."""
     recorded_frames = 0
-    """Its last frames, or 0 for all."""
+    """Number of frames to use from the end of the recording; 0 for all."""
     recorded_smoothing = 0.0
-    """Standard deviation (s) of the Gaussian by which these are smoothed over time."""
+    """Standard deviation (s) of a Gaussian filter over the time of the recording."""
     endings = {CROSSED: Ending("the body crossed itself")}
     physiology = measures("worm", "WormTask", largest_angle=largest_angle)
     posture: Floats | float = 0.0
     """Mean joint angles at the start, rad."""
     remembers = {"action": "({self.action_size},)f8", "energy": "f8", "value": "f8", "crossed": "f8"}
-    """Previous action, the muscles' work so far (J), what has been rewarded, and whether the body crosses itself."""
+    """Previous action, muscle work since the start (J), sum of rewards, and whether the body crosses itself."""
     reported = ["time", "centre", "work", "muscle_work", "energy"]
     drives = True
     arguments = {
         **Task.arguments,
         "scheme": "``midpoint``, or the paper's ``published``",
-        "dt": "time step, s; by default one that suits the scheme and the task",
-        "n_rods": "rods of the body; by default 25, or what ``params`` says",
-        "params": "``WormParams``, or a mapping of its fields, which changes those of the task",
+        "dt": "time step, s; the default depends on the scheme and the task",
+        "n_rods": "number of rods; by default that of ``params``, or 25",
+        "params": "``WormParams``, or a mapping with changes to the task's parameters",
         "kymogram": (
-            "what ``actions=\"residual\"`` adds to instead of the animal's own controller: a recording's name, a file, "
-            "or angles (frames, joints) in rad, 32 a second"
+            'replaces the animal in ``actions="residual"``, where actions add to this kymogram: name of a '
+            "recording, file, or angles (frames, joints) in rad with 32 frames per second"
         ),
         "circuit": (
-            "a nervous system, to whose control angles the actions add: a ``Circuit``, a file, or ``ahead``; with it "
-            '``actions="weights"`` sets factors on its projections instead'
+            "nervous system: a ``Circuit``, a file, or ``ahead``; actions add to its control angles, or set factors on "
+            'its projections with ``actions="weights"``'
         ),
     }
 
@@ -120,13 +120,13 @@ class WormTask(Task):
         """Spatial modes (modes, joints)."""
         self.wave = SineKymogram.for_medium(self.sigma, n_joints=joints)
         self.steering = SteeringLaw(self.control_rate, self.wave.period, **self.steers or {})
-        """How the paper's sine is steered, where it is."""
+        """Steering law of the paper's sine; used only if ``steers`` is set."""
         self.kymogram = self._angles(kymogram)
-        """Angles (frames, joints) rad, 32 frames a second; none where the paper's sine is the reference."""
+        """Joint angles (frames, joints), rad, 32 per second; empty if the reference is the paper's sine."""
         self.plays = len(self.kymogram) > 0
-        """Whether a kymogram is the reference."""
+        """Whether the reference is a kymogram."""
         self.largest_change = self.fastest / self.control_rate
-        """Largest change of a control angle in a control period, rad."""
+        """Maximum change of a control angle in a control period, rad."""
 
     def fields(self) -> dict[str, Field]:
         joints = self.animal.drive_size
@@ -134,7 +134,7 @@ class WormTask(Task):
             "joint_angle": Field(joints, "rad", 0.5, "joint angles, head to tail", 1, JOINTS),
             "joint_rate": Field(joints, "rad/s", 5.0, "joint rates", 1, JOINTS),
             "action": Field(self.action_size, "1", 1.0, "previous action", int(self.actions == "angles")),
-            "velocity": Field(2, "m/s", 1e-3, "velocity of the centre of mass along and left of the head"),
+            "velocity": Field(2, "m/s", 1e-3, "velocity of the centre of mass, along and to the left of the head"),
             **super().fields(),
         }
 
@@ -148,7 +148,7 @@ class WormTask(Task):
         if mode == "angles":
             meaning = f"control angle of each joint, head to tail; it {pace}"
             return {"control_angle": ActionField(joints, -largest, largest, "rad", meaning)}
-        meaning = "amplitudes of cosines along the body, of 0, 1/2, 1, ... waves"
+        meaning = "amplitudes of cosines with 0, 1/2, 1, ... waves along the body"
         if mode == "residual":
             largest *= self.residual_scale
             meaning += f", added to {self.reference_text}"
@@ -165,7 +165,7 @@ class WormTask(Task):
 
     @staticmethod
     def forward(episodes: EpisodeStart) -> Floats:
-        """Direction (A, 2) in which the bodies lie at the start, tail to head."""
+        """Return the directions (A, 2) of the bodies at the start, tail to head."""
         heading = episodes.values["heading"]
         return -np.stack([np.cos(heading), np.sin(heading)], 1)
 
@@ -190,7 +190,7 @@ class WormTask(Task):
             memory.action[k] = action[k]
 
     def bend(self, action: Any, j: int) -> Any:
-        """Share of the largest angle by which an action bends joint ``j``."""
+        """Return the angle that an action commands at joint ``j``, relative to the maximum angle."""
         if self.actions == "angles":
             return action[j]
         share = 0.0
@@ -199,18 +199,18 @@ class WormTask(Task):
         return share
 
     def curl(self, memory: Any) -> Any:
-        """What is added (rad), unseen, to the control angles of all joints, if a task remembers a ``curl``."""
+        """Return the hidden angle (rad) added to all control angles; 0 if the memory has no ``curl``."""
         if self.curled:
             return memory.curl
         return 0.0
 
     @property
     def curled(self) -> bool:
-        """Whether the task remembers a ``curl``."""
+        """Whether the task's memory has a ``curl``."""
         return "curl" in (self.memory.names or ())
 
     def _angles(self, kymogram: str | Path | ArrayLike | None) -> Floats:
-        """Angles of a kymogram, by default those of the task's own."""
+        """Return the angles of a kymogram, by default the task's recording."""
         joints = self.animal.drive_size
         source = self.recorded if kymogram is None else kymogram
         if source is None:
@@ -221,8 +221,8 @@ class WormTask(Task):
             raise ValueError(f"kymogram: {error}") from None
         within("kymogram", angles, -np.pi, np.pi, "rad")
         if angles.shape[1] != joints:
-            what = source if isinstance(source, str | Path) else "kymogram"
-            raise ValueError(f"n_rods must be {angles.shape[1] + 1} to play {what}, got {joints + 1}")
+            name = source if isinstance(source, str | Path) else "kymogram"
+            raise ValueError(f"n_rods must be {angles.shape[1] + 1} to play {name}, got {joints + 1}")
         if kymogram is not None:
             return angles
         angles = angles[-self.recorded_frames :]
@@ -233,11 +233,11 @@ class WormTask(Task):
         return angles
 
     def reference(self) -> Controller:
-        """Kymogram to which ``actions="residual"`` adds, or else the paper's wave, which a task may steer."""
+        """Return the base controller of ``actions="residual"`` without steering: a kymogram or the paper's sine."""
         return KymogramPlayback(self.kymogram) if self.plays else self.wave
 
     def reference_angles(self, row: Any, memory: Any, drive: Any) -> None:
-        """Set control angles (n_joints,) rad to which ``actions="residual"`` adds: the animal's own controller's."""
+        """Set ``drive`` to the control angles (n_joints,), rad, of the base controller of ``actions="residual"``."""
         time = row.time + 0.5 / self.control_rate
         if self.plays:
             frame = min(math.floor(time * FRAME_RATE + 1e-9), len(self.kymogram) - 1)
@@ -253,7 +253,7 @@ class WormTask(Task):
                 drive[j] = cosine * self.wave.cos[j] + sine * self.wave.sin[j] + bias
 
     def steering_bias(self, row: Any, memory: Any) -> Any:
-        """Bias (rad) of all control angles that turns the worm to where it is to go."""
+        """Return the bias (rad) of all control angles that turns the worm to its goal."""
         along, left = self.aim(row, memory)
         bias, memory.off = steer(
             along,
@@ -270,7 +270,7 @@ class WormTask(Task):
         return bias
 
     def aim(self, row: Any, memory: Any) -> Any:
-        """Where the worm is to go, along and left of its head; of tasks whose reference is steered."""
+        """Return the direction of the goal, along and to the left of the head; needed for a steered reference."""
         raise NotImplementedError
 
     def action_from_values(self, values):
@@ -286,7 +286,7 @@ class WormTask(Task):
         return clipped(np.sum(actions[:, None, :] * weights, 2))
 
     def heading(self, row: Any) -> Any:
-        """Direction (rad) in which the head points."""
+        """Return the direction of the head, rad."""
         return row.rod_angle[0] + math.pi
 
     def sense(self, row: Any, memory: Any, observation: Any) -> None:
@@ -297,7 +297,7 @@ class WormTask(Task):
         observation.velocity[0], observation.velocity[1] = along, left
 
     def reward(self, row: Any, memory: Any) -> Any:
-        """Give the growth of the `value`, so that the return is the last value."""
+        """Return the change of `value`, so that the return is the last value."""
         memory.energy += row.muscle_work
         memory.crossed = 1.0 if self.crosses(row) else 0.0
         before = memory.value
@@ -305,16 +305,16 @@ class WormTask(Task):
         return memory.value - before
 
     def crosses(self, row: Any) -> Any:
-        """Tell whether the body crosses itself."""
+        """Return whether the body crosses itself."""
         return crosses_itself(row.rod_angle, self.animal.rod_lengths, self.animal.scratch)
 
     @abstractmethod
     def value(self, row: Any, memory: Any) -> Any:
-        """Say what the episode is worth if it ends here; called once a period, it may keep progress in memory."""
+        """Return the episode's return if it ends now; called once per period, so that it may update the memory."""
 
     def ending(self, row: Any, memory: Any) -> Any:
         return CROSSED * memory.crossed
 
     def fails(self, row: Any, memory: Any) -> Any:
-        """Tell whether the worm has crossed itself or broken down."""
+        """Return whether the worm crosses itself or its simulation failed."""
         return row.status + memory.crossed != 0.0

@@ -1,4 +1,4 @@
-"""Tasks of the worm: crawl, swim, cope with a medium and with its change, reach, escape, follow."""
+"""Tasks of the worm: crawl, swim, move in a hidden or changing medium, reach, escape and follow."""
 
 from __future__ import annotations
 
@@ -23,40 +23,51 @@ from .steering import REMEMBERED
 from .task import WormTask
 
 REACHED, LOST, COMPLETE, ESCAPED = 11.0, 12.0, 13.0, 14.0
-"""Endings beside `CROSSED`: target reached; path lost; path complete; escaped."""
+"""Endings in addition to `CROSSED`: target reached, path lost, path complete, escaped."""
 
 with resources.files("gymnosoma.assets").joinpath("worm", "own_waves.txt").open(encoding="utf-8") as _file:
     OWN_WAVES = {sigma: tuple(wave) for sigma, *wave in np.loadtxt(_file).tolist()}
-"""By medium index: speed v0 (m/s), positive power P0 (W) and mean effort E0 (J) of the muscles in the animal's own
-wave; means of 64 episodes of `Medium` without curl from seed 0. `tests/test_worm_tasks.py` computes them anew."""
+"""Speed v0 (m/s), positive muscle power P0 (W) and mean muscle effort E0 (J) of the animal's own wave, by medium index.
+
+They are means of 64 episodes of `Medium` without curl, from seed 0.
+"""
 
 
 class Forward(WormTask):
-    """Go as far as possible in the direction in which the worm lies at the start, at what it costs.
+    """Move fast and efficiently in the initial direction of the body.
 
     ## Rewards
 
-    Priced speed of each period, mm/s: speed along the goal less {price_shown} for each nW that the muscles take, work
-    and heat. Work is the positive power of the paper's springs, kappa (theta_ctrl - theta), be it active or given back
-    by a bent body. Heat is in proportion to the squares of their torques, as what it takes to hold a force, and as much
-    as the work in the animal's own wave. The price is v0 / (4 P0) of that wave, of speed v0 and work P0: it keeps half
-    its speed, and gains by going neither faster nor slower. An episode that fails returns -{fine:g} in all. ``info``
-    has the means since the start: ``speed`` along the goal (m/s), ``power`` and ``heat`` of the muscles (W),
-    ``priced_speed`` (m/s), and the ``cost_of_transport`` (work for the way, J/m, infinite where it has not come
-    forward).
+    The reward of each control period, in mm/s, is ``r = v - c (P + H)``:
+
+    * ``v``: speed of the centre of mass along the goal direction (mm/s)
+    * ``P``: positive power of the muscles (nW), the sum over all joints of the positive part of ``tau omega``, where
+      ``tau = kappa (g theta_ctrl - theta)`` is the torque of the paper's spring with the gain ``g`` of the muscle, and
+      ``omega`` is the joint rate. It includes energy that a bent body returns passively.
+    * ``H = P0 E / E0``: heat of the muscles (nW), with the effort ``E``, the sum of ``tau^2 / kappa`` (J) over all
+      joints. It models the energy needed to hold a force.
+    * ``c = v0 / (4 P0)``: cost of power, {price_shown} per nW
+
+    ``v0``, ``P0`` and ``E0`` are speed, power and effort of the animal's own wave. The cost is chosen so that this wave
+    keeps half its speed, and neither a faster nor a slower wave scores higher. If an episode fails, its return is
+    -{fine:g}.
+
+    ``info`` has means since the start: ``speed`` along the goal direction (m/s), ``power`` and ``heat`` (W),
+    ``priced_speed``, which is the speed minus the costs (m/s), and ``cost_of_transport``, the work per distance (J/m,
+    infinite without forward displacement).
     """
 
     own_speed: float
-    """Speed of the animal's own wave, v0, m/s."""
+    """Speed v0 of the animal's own wave, m/s."""
     own_power: float
-    """Positive power of its muscles, P0, W."""
+    """Positive muscle power P0 of this wave, W."""
     own_effort: float
-    """Mean square of its muscles' torques in units of their stiffness, summed over the joints, E0, J."""
+    """Muscle effort E0 of this wave, the mean of squared torque over stiffness, summed over the joints, J."""
     fine = 100.0
-    """Minus the return of an episode that fails: a quarter mm/s for 400 periods."""
+    """Penalty: minus the return of a failed episode, equal to -0.25 mm/s for 400 periods."""
     score = Score("priced_speed", "mm/s", 1e3, failed=-0.25e-3)
     physiology = measures("worm", "Forward", WormTask.physiology)
-    observes = {"direction": Field(2, "1", 1.0, "goal direction along and left of the head")}
+    observes = {"direction": Field(2, "1", 1.0, "goal direction, along and to the left of the head")}
     reference_text = "the paper's sine, steered by the goal direction"
     steers = {"gain": 0.1, "limit": 0.3, "integral": 0.03}
     options: Mapping[str, Option] = {"curl": Option(-0.5, 0.5, "rad", "added to the control angles of all joints")}
@@ -66,7 +77,7 @@ class Forward(WormTask):
 
     @property
     def price_shown(self) -> str:
-        """Price in words, for the documentation."""
+        """Cost of 1 nW as text, for the documentation."""
         return f"{1e-6 * self.own_speed / (4.0 * self.own_power):.3f} mm/s"
 
     def start(self, episodes):
@@ -87,12 +98,12 @@ class Forward(WormTask):
         observation.direction[0], observation.direction[1] = self.aim(row, memory)
 
     def distance(self, row: Any, memory: Any) -> Any:
-        """Way along the goal since the start, m."""
+        """Return the displacement along the goal direction since the start, m."""
         x, y = row.centre[0] - memory.start[0], row.centre[1] - memory.start[1]
         return x * memory.goal[0] + y * memory.goal[1]
 
     def prices(self, memory: Any) -> Any:
-        """Price of muscle work, m/J, and heat for a unit of effort, 1."""
+        """Return the cost of muscle work, m/J, and the ratio of heat to effort, 1/s."""
         return self.own_speed / (4.0 * self.own_power), self.own_power / self.own_effort
 
     def value(self, row, memory):
@@ -115,15 +126,22 @@ class Forward(WormTask):
 
 
 class Crawl(Forward):
-    """Crawl on agar, as far as possible in the direction in which the worm lies, at what it costs.
+    """Crawl fast and efficiently on agar.
 
     ## Description
 
-    The body of C. elegans on agar (Chung et al., 2024). The goal is the mean direction of the body at the start. Three
-    things are drawn for every episode and hidden: a ``curl``, which is added to every control angle, so that the worm
-    runs in circles unless it steers; ``drag``, a factor on the friction; and the ``strength`` of the muscles, a factor
-    on what they make of the control angles, which is felt in how far the joints follow. The paper's sine crawls at
-    0.2 mm/s where there is no curl; the reference steers it.
+    The body is that of C. elegans on agar (Chung et al., 2024). The goal direction is the mean direction of the body at
+    the start.
+
+    | hidden quantity | range                     | effect                                                       |
+    |-----------------|---------------------------|--------------------------------------------------------------|
+    | ``curl``        | -0.15 to 0.15 rad         | added to all control angles; makes the worm crawl in circles |
+    | ``drag``        | 0.92 to 1.09, log-uniform | factor on the friction                                       |
+    | ``strength``    | 0.87 to 1.15, log-uniform | gain of all muscles; visible in how far the joints follow    |
+
+    The task is hard because the worm must steer against an unknown curl, and because work and heat of its muscles cost
+    the animal's own wave half its speed. Without curl, the paper's sine crawls at 0.2 mm/s. The reference adds steering
+    to it.
     """
 
     own_speed, own_power, own_effort = OWN_WAVES[1.0]
@@ -150,12 +168,20 @@ class Crawl(Forward):
 
 
 class Swim(Crawl):
-    """Swim in water, as far as possible in the direction in which the worm lies, at what it costs.
+    """Swim fast and efficiently in water.
 
     ## Description
 
-    As ``Crawl``, but in water, where drag hardly matters: nearly all work goes into the body itself. The paper's sine
-    swims at 0.2 mm/s where there is no curl.
+    The body is that of ``Crawl``, in water. The goal direction is the mean direction of the body at the start.
+
+    | hidden quantity | range                     | effect                                                      |
+    |-----------------|---------------------------|-------------------------------------------------------------|
+    | ``curl``        | -0.1 to 0.1 rad           | added to all control angles; makes the worm swim in circles |
+    | ``drag``        | 0.85 to 1.18, log-uniform | factor on the friction                                      |
+    | ``strength``    | 0.8 to 1.18, log-uniform  | gain of all muscles; visible in how far the joints follow   |
+
+    The task is hard because nearly all work is done on the body itself and hardly any against the water, while the worm
+    must steer against the unknown curl. Without curl, the paper's sine swims at 0.2 mm/s.
     """
 
     sigma = 0.0
@@ -171,15 +197,24 @@ class Swim(Crawl):
 
 
 class Medium(Forward):
-    """Move forward in a medium between water and agar that the worm cannot see.
+    """Move forward in a hidden medium between water and agar.
 
     ## Description
 
-    As ``Crawl``, with a hidden curl, but in place of the drag the medium index sigma (0 water, 1 agar) is drawn
-    uniformly for every episode and hidden; four observations are stacked, so that it can be felt. The reference
-    crawls as on agar; ``oracle`` sees the medium (``observe_medium``) and has the wave that suits it. The friction
-    follows from the medium and cannot be given beside it; so does the price. It is not ranked: half way to agar a gait
-    is worth several times what it is at either end, so that the mean of 256 episodes is not resolved.
+    The body and the goal direction are those of ``Crawl``.
+
+    | hidden quantity | range                          | effect                                              |
+    |-----------------|--------------------------------|-----------------------------------------------------|
+    | ``curl``        | -0.15 to 0.15 rad              | added to all control angles                         |
+    | ``sigma``       | 0 (water) to 1 (agar), uniform | medium index; determines friction and cost of power |
+
+    The task is hard because the best gait depends on the medium, which the agent can only infer from four stacked
+    observations. The reference crawls as on agar. The controller ``oracle`` observes the medium (``observe_medium``)
+    and adapts its wave. ``friction_perpendicular`` and ``friction_parallel`` cannot be set, because they follow from
+    ``sigma``.
+
+    Policies are not ranked on this task: scores half way between water and agar are several times those at either end,
+    so the mean of 256 episodes is too uncertain.
     """
 
     reference_text = "the paper's sine on agar, steered by the goal direction"
@@ -202,7 +237,7 @@ class Medium(Forward):
 
     @property
     def price_shown(self) -> str:
-        """Prices in words, for the documentation."""
+        """Costs of 1 nW as text, for the documentation."""
         water, agar = (1e-6 * speed / (4.0 * power) for speed, power, _ in (OWN_WAVES[0.0], OWN_WAVES[1.0]))
         return f"{water:.3f} (water) to {agar:.3f} mm/s (agar)"
 
@@ -222,7 +257,7 @@ class Medium(Forward):
         return values | {"friction_perpendicular": perpendicular, "friction_parallel": parallel}
 
     def medium(self, episodes: EpisodeStart) -> Floats:
-        """Medium index (A,) at the start."""
+        """Return the medium index (A,) at the start."""
         return episodes.hidden("sigma")
 
     def prices(self, memory):
@@ -233,22 +268,31 @@ class Medium(Forward):
 
 
 class Transition(Medium):
-    """Crawl on agar, and swim on when it turns into water.
+    """Crawl on agar, then swim after the agar turns into water.
 
     ## Description
 
-    As ``Medium``, but the worm starts on agar (sigma 1) and is in water (sigma 0) from a hidden time on, 7 to 13 s
-    after the start. Does the gait change? The reference goes on as on agar; ``oracle`` sees the medium
-    (``observe_medium``) and changes to the animal's own wave in water. The price is that of the medium of the moment.
-    It is not ranked: what an episode is worth has not been found.
+    The medium changes from agar (``sigma`` 1) to water (``sigma`` 0) at a hidden time. Body, goal direction and
+    observations are those of ``Medium``.
+
+    | hidden quantity | range             | effect                              |
+    |-----------------|-------------------|-------------------------------------|
+    | ``curl``        | -0.15 to 0.15 rad | added to all control angles         |
+    | ``switch_time`` | 7 to 13 s         | time at which agar turns into water |
+
+    The task is hard because the agent must notice the change and adapt its gait. The reference continues as on agar.
+    The controller ``oracle`` observes the medium (``observe_medium``) and changes to the animal's own wave in water.
+    The cost of power is that of the present medium.
+
+    Policies are not ranked on this task, because no oracle has been run to find the best score.
     """
 
-    options = {**Forward.options, "switch_time": Option(0.0, 1e3, "s", "when agar turns into water")}
+    options = {**Forward.options, "switch_time": Option(0.0, 1e3, "s", "time at which agar turns into water")}
     hidden = {**Forward.hidden, "switch_time": Hidden(7.0, 13.0)}
     physiology = measures("worm", "Transition", Medium.physiology)
     remembers = {"switch_time": "f8"}
     water = friction(0.0)
-    """Friction of water, perpendicular and parallel."""
+    """Friction coefficients of water across and along the body, kg/s."""
     reported = [*Medium.reported, "switch_time"]
 
     def medium(self, episodes):
@@ -256,7 +300,7 @@ class Transition(Medium):
         return np.ones(len(episodes))
 
     def command(self, row, memory, action, drive):
-        time = row.time + 0.5 * self.animal.dt  # a sum of many steps may fall short of what they should be
+        time = row.time + 0.5 * self.animal.dt  # tolerates the round-off of many steps
         if memory.sigma == 1.0 and time >= memory.switch_time:
             row.friction_perpendicular, row.friction_parallel = self.water[0], self.water[1]
             memory.sigma = 0.0
@@ -268,14 +312,21 @@ class Reach(GoalTask, WormTask):
 
     ## Description
 
-    On agar with a hundredth of its friction. A point lies 2 to 4 mm from the head in any direction; it is reached
-    within {radius_mm:g} mm.
+    The worm is on agar with a hundredth of its friction. The target is 2 to 4 mm from the head, in any direction. It is
+    reached when the head is within {radius_mm:g} mm. The task is hard because the worm steers only by bending its
+    undulating body, and both time and muscle work reduce the return.
 
     ## Rewards
 
-    Part of the way to the target by which the head comes nearer, less {haste:g} for each {own_time:g} s and less
-    {effort:g} for each {own_energy_nj:g} nJ of positive muscle work, which is what the reference takes to the
-    target. So the return is at most 1; that of an episode that fails is -{fine:g}.
+    The reward of each step is the increase of
+    ``V = 1 - d / d0 - {haste:g} t / ({own_time:g} s) - {effort:g} W / ({own_energy_nj:g} nJ)``:
+
+    * ``d``: distance (m) of the head from the circle around the target, ``d0`` at the start
+    * ``t``: time since the start (s)
+    * ``W``: positive muscle work since the start (nJ)
+
+    The scales are the time and the work of the reference. The return is the last ``V``, at most 1, or -{fine:g} if the
+    episode fails.
     """
 
     friction_scale = 0.01
@@ -283,21 +334,21 @@ class Reach(GoalTask, WormTask):
     steers = {"gain": 0.1, "limit": 0.15}
     options = {
         "target_distance": Option(0.2e-3, 10e-3, "m", "distance of the target from the head"),
-        "target_bearing": Option(-np.pi, np.pi, "rad", "its bearing from the direction of the body, left positive"),
+        "target_bearing": Option(-np.pi, np.pi, "rad", "bearing of the target from the body axis, left positive"),
     }
     endings = {**WormTask.endings, REACHED: Ending("the target is reached", success=True)}
-    observes = {"target": Field(2, "m", 2e-3, "target from the head, along and left of it")}
+    observes = {"target": Field(2, "m", 2e-3, "target relative to the head, along and to the left of it")}
     remembers = {"target": "2f8", "way": "f8", **REMEMBERED}
     informs = {"distance": "f8", "is_success": "?"}
     own_time, own_energy = 13.9, 17.9e-9
-    """Time (s) and energy (J) that the reference takes to the target."""
+    """Time (s) and muscle work (J) of the reference until the target."""
     own_energy_nj = 1e9 * own_energy
     haste, effort = 0.5, 0.5
-    """Prices of that time and energy."""
+    """Costs of this time and work."""
     fine = 2.0
-    """Minus the return of an episode that fails."""
+    """Penalty: minus the return of a failed episode."""
     radius = 0.1e-3
-    """Distance of the head from the target that counts as reached, m."""
+    """Distance of the head from the target at which it is reached, m."""
     radius_mm = 1e3 * radius
     arguments = {**WormTask.arguments, **GoalTask.arguments}
     goal_scale, goal_instead = 2e-3, "target"
@@ -320,12 +371,12 @@ class Reach(GoalTask, WormTask):
         episodes.memory["way"] = distance - self.radius
 
     def to_target(self, row: Any, memory: Any) -> Any:
-        """Way from the head to the target, m."""
+        """Return the vector (x, y) from the head to the target, m."""
         x, y = self.goal_place(row)
         return memory.target[0] - x, memory.target[1] - y
 
     def distance(self, row: Any, memory: Any) -> Any:
-        """Distance of the head from the target, m."""
+        """Return the distance of the head from the target, m."""
         x, y = self.to_target(row, memory)
         return math.sqrt(x * x + y * y)
 
@@ -352,12 +403,12 @@ class Reach(GoalTask, WormTask):
 
 
 class Recorded(WormTask):
-    """Do what a recorded worm did, with a body that is never quite the same.
+    """Base class of tasks after recorded worms, with a hidden ``curl`` and ``drag``.
 
     ## Description
 
-    Agar with a hundredth of its friction. Two things are drawn for every episode and hidden: a ``curl``, which is added
-    to every control angle, so that the worm turns to one side unless it steers, and ``drag``, a factor on the friction.
+    The worm is on agar with a hundredth of its friction. A hidden ``curl`` is added to all control angles, and a hidden
+    ``drag`` is a factor on the friction.
     """
 
     friction_scale = 0.01
@@ -391,27 +442,44 @@ class Escape(Recorded):
 
     ## Description
 
-    The omega turn of a real worm as a task. Stage 0 ends when the centre of mass is 0.5 mm behind its farthest point
-    along the start direction; stage 1 when the mean direction of the body has swung by 120 degrees to the ``side`` that
-    is seen; stage 2 counts the distance of the centre of mass from where that was. Having run a body length, the worm
-    has escaped. What is done counts no faster than {fastest_way_shown:g} mm/s and {fastest_turn:g} rad/s, the most that
-    the recorded worm does for half a second: a burst gains nothing. The reference is the last 15 s of the recorded
-    escape, or its mirror image, smoothed over time by a Gaussian of {recorded_smoothing:g} s: as recorded, the commands
-    jump from frame to frame, and cost more than the escape is worth.
+    The task is the omega turn of a real worm, on agar with a hundredth of its friction. It has three stages:
+
+    | stage      | progress                                                                           | complete at   |
+    |------------|------------------------------------------------------------------------------------|---------------|
+    | 0, reverse | distance of the centre of mass behind its farthest point along the start direction | 0.5 mm        |
+    | 1, turn    | swing of the body's mean direction to the observed ``side``                        | 120 degrees   |
+    | 2, run     | distance of the centre of mass from its position at the end of the turn            | a body length |
+
+    The worm has escaped when stage 2 is complete. Progress counts at no more than {fastest_way_shown:g} mm/s and
+    {fastest_turn:g} rad/s, the maximum of the recorded worm over half a second, so that short bursts do not pay.
+
+    | hidden quantity | range                 | effect                                                |
+    |-----------------|-----------------------|-------------------------------------------------------|
+    | ``curl``        | -0.06 to 0.06 rad     | added to all control angles; turns the worm to a side |
+    | ``drag``        | 0.5 to 2, log-uniform | factor on the friction                                |
+
+    The task is hard because three manoeuvres must succeed in sequence with an unknown curl and friction, and because
+    abrupt commands cost more work than the escape is worth. The reference is the last 15 s of the recorded escape, or
+    their mirror image, smoothed over time by a Gaussian of {recorded_smoothing:g} s.
 
     ## Rewards
 
-    Progress: 0.2 for reversing, 0.4 for turning and 0.4 for the run, in proportion to what is done of it; less
-    {haste:g} for each {own_time:g} s and less {effort:g} for each {own_energy_nj:g} nJ of positive muscle work, which
-    is what the commands as recorded take where nothing is hidden. The shortest time is 3.5 s, so the return is below
-    0.97; that of an episode in which the worm breaks down is -{fine:g}. A body lying on itself is only reported
-    (``info["crossed"]``), as real worms do so.
+    The reward of each step is the increase of
+    ``V = 0.2 A + 0.4 B + 0.4 C - {haste:g} t / ({own_time:g} s) - {effort:g} W / ({own_energy_nj:g} nJ)``:
+
+    * ``A``, ``B``, ``C``: progress in reversing, turning and running, each from 0 to 1
+    * ``t``: time since the start (s)
+    * ``W``: positive muscle work since the start (nJ)
+
+    The scales are the time and the work of the recorded commands, not smoothed and without hidden changes. The return
+    is the last ``V``. It is below 0.97, because an escape takes at least 3.5 s, and -{fine:g} if the simulation of the
+    worm fails. As in real worms, the body may cross itself; ``info["crossed"]`` reports this.
     """
 
     physiology = measures("worm", "Escape", WormTask.physiology, largest_angle=Recorded.largest_angle)
     residual_scale = 0.1
     hidden = {**Recorded.hidden, "curl": Hidden(-0.06, 0.06)}
-    options = {**Recorded.options, "side": Option(-1.0, 1.0, "1", "to turn to: left above 0, otherwise right")}
+    options = {**Recorded.options, "side": Option(-1.0, 1.0, "1", "side of the turn: left if positive, right if not")}
     observes = {
         "side": Field(1, "1", 1.0, "side to turn to, 1 left, -1 right"),
         "reversed": Field(1, "m", 1e-3, "distance reversed"),
@@ -426,18 +494,18 @@ class Escape(Recorded):
     informs = {"progress": "f8", "is_success": "?"}
     endings = {ESCAPED: Ending("the worm has escaped", success=True)}
     own_time, own_energy = 11.5, 5.9e-9
-    """Time (s) and energy (J) that the commands as recorded take."""
+    """Time (s) and muscle work (J) of the recorded commands."""
     own_energy_nj = 1e9 * own_energy
     haste, effort = 0.1, 3.0
-    """Prices of that time and energy: the recorded commands are jerky, a smooth escape takes a twentieth of it."""
+    """Costs of this time and work; a smooth escape takes a twentieth of the work."""
     fine = 5.0
-    """Minus the return of an episode that fails."""
+    """Penalty: minus the return of a failed episode."""
     retreat = 0.5e-3
     """Distance to reverse, m."""
     turn = 2.0 * np.pi / 3.0
     """Angle to turn by, rad."""
     fastest_way, fastest_turn = 0.6e-3, 2.1
-    """How fast progress counts, m/s and rad/s: the recorded worm has 0.58 mm/s and 2.11 rad/s over half a second."""
+    """Maximum rates of progress, m/s and rad/s; the recorded worm reaches 0.58 mm/s and 2.11 rad/s in half a second."""
     fastest_way_shown = 1e3 * fastest_way
     recorded, recorded_frames, recorded_smoothing = "omega_turn", round(15.0 * FRAME_RATE), 0.25
 
@@ -476,16 +544,16 @@ class Escape(Recorded):
         return -self.fine if row.status != 0.0 else self.progress(row, memory) - paid
 
     def advanced(self, before: Any, present: Any, most: Any, whole: Any) -> Any:
-        """Raise the progress in a stage to the present one, by at most ``most``, up to the whole of it."""
+        """Return the progress of a stage: ``present``, limited to ``before`` .. ``before + most`` and to ``whole``."""
         return min(max(before, min(present, before + most)), whole)
 
     def progress(self, row: Any, memory: Any) -> Any:
-        """Share of the escape that is done."""
+        """Return the progress of the escape, from 0 to 1."""
         reversed_, turned = memory.reversed / self.retreat, memory.turned / self.turn
         return 0.2 * reversed_ + 0.4 * turned + 0.4 * memory.run / row.length
 
     def escaped(self, row: Any, memory: Any) -> Any:
-        """Tell whether the worm has escaped."""
+        """Return whether the worm has escaped."""
         return memory.stage == 2.0 and memory.run >= row.length
 
     def ending(self, row, memory):
@@ -501,18 +569,32 @@ class Follow(Recorded):
 
     ## Description
 
-    The path is that of the centre of mass under the recorded kymogram; the point to be at moves along it
-    in real time, 600 frames of 1/32 s (delta turn: 300).
+    The path is that of the centre of mass when the recorded kymogram is played without hidden changes. The target point
+    moves along it in real time, in 600 frames of 1/32 s (delta turn: 300). The worm is on agar with a hundredth of its
+    friction.
+
+    | hidden quantity | range                 | effect                                                |
+    |-----------------|-----------------------|-------------------------------------------------------|
+    | ``curl``        | -0.12 to 0.12 rad     | added to all control angles; turns the worm to a side |
+    | ``drag``        | 0.5 to 2, log-uniform | factor on the friction                                |
+
+    The task is hard because curl and friction are unknown, so playing back the recording leads away from the path.
 
     ## Rewards
 
-    1 within 0.02 mm of the point, falling to 0.1 at 0.22 mm; less {effort:g} times the positive muscle power in units
-    of its mean under the whole recording. ``info["is_success"]``: the path is complete. A body lying on itself is only
-    reported (``info["crossed"]``).
+    The reward of each step is ``r = N - {effort:g} P / P0``:
+
+    * ``N = 1 / (1 + 9 (e / 0.2)^2)``, where ``e`` (mm) is the excess of the distance between centre of mass and target
+      point over 0.02 mm: 1 within 0.02 mm, 0.1 at 0.22 mm
+    * ``P``: positive muscle power, ``P0``: its mean during the whole recording
+
+    ``info["is_success"]`` is true when the path is complete. The body may cross itself; ``info["crossed"]`` reports
+    this.
 
     ## Starting State
 
-    At rest in the first shape of the recording, slightly and smoothly bent at random, heading anywhere.
+    The worm is at rest in the first shape of the recording, with a random smooth bend (up to 0.05 rad per mode) and a
+    random heading.
     """
 
     physiology = measures("worm", "Follow", WormTask.physiology, largest_angle=Recorded.largest_angle)
@@ -522,10 +604,10 @@ class Follow(Recorded):
     }
     arguments = {**WormTask.arguments, "turn": "``omega_turn`` or ``delta_turn``"}
     effort = 0.2
-    """Price of the animal's own power."""
+    """Cost of the mean power of the recording."""
     ahead = (0, 8, 16, 32)
-    """Frames ahead at which the path is seen."""
-    _meaning = f"path {', '.join(map(str, ahead))} frames ahead, from the centre, along and left of the head"
+    """Frames ahead at which the path is observed."""
+    _meaning = f"path {', '.join(map(str, ahead))} frames ahead from the centre, along and to the left of the head"
     observes = {"path": Field(2 * len(ahead), "m", 0.5e-3, _meaning)}
     remembers = {"origin": "2f8", "heading": "f8"}
     informs = {"error": "f8", "is_success": "?"}
@@ -536,16 +618,18 @@ class Follow(Recorded):
         super().__init__(**arguments)
         self._steps = round(1.0 / (FRAME_RATE * self.animal.dt))
         if abs(self._steps * FRAME_RATE * self.animal.dt - 1.0) > 1e-6:
-            raise ValueError(f"dt must divide 1/32 s, the time of a frame, got {self.animal.dt!r}")
+            raise ValueError(f"dt must divide 1/32 s, the duration of a frame, got {self.animal.dt!r}")
         self.posture = self.kymogram[0]
         self.path, self.own_work = self._walk(self.kymogram)
         if not self.own_work > 0.0:
             raise ValueError(f"kymogram must move the worm, got {shown(self.kymogram)}")
 
     def _walk(self, angles: Floats) -> tuple[Floats, float]:
-        """Path (N + 1, 2) m of the centre of mass under a kymogram, from the origin along -x.
+        """Simulate a worm with a kymogram as control angles.
 
-        And the mean positive work of the muscles in a frame, J.
+        Returns:
+            Path (N + 1, 2), m, of the centre of mass, from the origin along -x, and mean positive muscle work of a
+            frame, J.
         """
         worm, ids = self.animal, np.zeros(1, np.int64)
         rows = worm.rows(1)
@@ -563,7 +647,7 @@ class Follow(Recorded):
         episodes.memory["heading"] = rows["rod_angle"].mean(1)
 
     def place(self, row: Any, memory: Any, ahead: int) -> Any:
-        """Point of the path (m), ``ahead`` frames from now."""
+        """Return the point (x, y) of the path, m, ``ahead`` frames from now."""
         frame = min(int(np.rint(row.time * FRAME_RATE)) + ahead, len(self.path) - 1)
         x, y = body_frame(-memory.heading, self.path[frame, 0], self.path[frame, 1])
         return memory.origin[0] + x, memory.origin[1] + y
@@ -576,7 +660,7 @@ class Follow(Recorded):
             observation.path[2 * k], observation.path[2 * k + 1] = along, left
 
     def error(self, row: Any, memory: Any) -> Any:
-        """Distance from the point of the path, m."""
+        """Return the distance from the present point of the path, m."""
         x, y = self.place(row, memory, 0)
         x, y = x - row.centre[0], y - row.centre[1]
         return math.sqrt(x * x + y * y)
@@ -586,7 +670,7 @@ class Follow(Recorded):
         return memory.value + near - self.effort * row.muscle_work / self.own_work
 
     def complete(self, row: Any) -> Any:
-        """Tell whether the path is complete."""
+        """Return whether the path is complete."""
         return row.time * FRAME_RATE > len(self.path) - 1.5
 
     def ending(self, row, memory):
@@ -601,6 +685,6 @@ class Follow(Recorded):
 
 
 def path_place(task: Follow, rows: Rows, memory: Rows, ahead: int = 0) -> Floats:
-    """Point of the path (B, 2) m for many rows, as pictures show it."""
+    """Return the points of the path (B, 2), m, of many rows, for pictures."""
     frame = np.minimum(np.rint(rows["time"] * FRAME_RATE).astype(int) + ahead, len(task.path) - 1)
     return memory["origin"] + to_body_frame(-memory["heading"], task.path[frame])

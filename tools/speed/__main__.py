@@ -37,7 +37,7 @@ Part = Literal["kernels", "simulate", "environments", "first"]
 SUMMARY = {
     "one worm | ElegansBot, the authors' program": r"worm in (agar|water): alone",
     "64 worms | ElegansBot, one worm": r"worm in (agar|water): .*lanes",
-    "one whisker rod | SciPy's Radau": r"whisker on a plate: alone",
+    "one whisker rod | SciPy's Radau": r"whisker rod on a plate: alone",
     "skeleton of the hindlimb | MuJoCo's `rollout`": r"the hindlimb's skeleton: alone",
     "standing figure on two feet | MuJoCo's `rollout`": r"the standing figure: alone",
     "`WormSwim-v0`, 64 environments | Gymnasium's `Swimmer-v5`, 64 environments": r"WormSwim-v0, 64 side by side",

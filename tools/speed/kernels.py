@@ -155,7 +155,7 @@ def _whisker_chain() -> list[Case]:
     def values(count: int) -> Mapping[str, Any]:
         return start | {"stiffness": params.joint_stiffness[1] * np.linspace(1.0, 1.1, count)}
 
-    return [Case("vibrissa against a peg", Whisker(params), drives, hold, values)]
+    return [Case("whisker chain against a peg", Whisker(params), drives, hold, values)]
 
 
 def _whisker_rod() -> list[Case]:
@@ -173,7 +173,7 @@ def _whisker_rod() -> list[Case]:
         return {"plate_distance": animal.params.length * np.linspace(0.98, 0.985, count)}
 
     peer = "scipy's Radau", radau
-    return [Case("whisker on a plate", animal, np.tile([speed, 0.0, 0.0], (5, 1)), 2e-3, start, peer)]
+    return [Case("whisker rod on a plate", animal, np.tile([speed, 0.0, 0.0], (5, 1)), 2e-3, start, peer)]
 
 
 def _neuromechanic() -> list[Case]:

@@ -418,7 +418,7 @@ def drive_joints(ks, circuit):
 
 @kernel
 def _sum_near_cuts(ks, circuit, side, i):
-    """Recompute the ``part`` of projection ``i`` in segments whose window reaches a cut, where running sums restart."""
+    """Recompute the ``part`` of projection ``i`` near cuts, within reach of its window, where running sums restart."""
     k, p = ks[0], circuit[0]
     segments, lanes = k.part.shape
     pad = (k.total.shape[2] - 1 - segments) // 2

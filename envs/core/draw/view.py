@@ -165,10 +165,10 @@ class Window:
 
     Args:
         size ((width, height), pixels)
-        instead: Hint in the message if there is no display.
+        instead: Hint in the message about a missing display.
 
     Raises:
-        ValueError: If there is no display.
+        ValueError: Without a display.
     """
 
     def __init__(self, size: tuple[int, int], title: str, instead: str) -> None:

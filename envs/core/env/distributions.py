@@ -55,7 +55,7 @@ class Uniform(Distribution):
 
 @dataclass(frozen=True)
 class LogUniform(Uniform):
-    """Distribution between two values above 0 whose logarithm is uniform; see `Uniform`."""
+    """Log-uniform distribution between two values above 0; see `Uniform`."""
 
     def __post_init__(self) -> None:
         number("low", self.low, above=0)
@@ -141,7 +141,7 @@ def read_distributions(randomize: Any, option: Callable[[str, str], Option], alo
 
     Args:
         option: Function from a label for errors and a name to the `Option`; raises ValueError if it is unknown.
-        alone: Names of array options whose entries may all be one number.
+        alone: Names of array options that accept one number for all entries.
 
     Raises:
         ValueError: If a distribution is invalid for its option; the message names it.

@@ -149,7 +149,7 @@ class ActionField:
 
 @dataclass(frozen=True)
 class Ending:
-    """Way in which a task may end an episode.
+    """Possible end of an episode, defined by a task.
 
     Args:
         reason: Text for users, in ``info["failure"]`` if the episode failed.
@@ -162,7 +162,7 @@ class Ending:
 
 @dataclass(frozen=True)
 class Score:
-    """Number by which policies are compared on a task: an info key of the last step, or ``"return"``.
+    """Number for comparisons of policies on a task: an info key of the last step, or ``"return"``.
 
     Args:
         unit: Unit in texts, such as "mm/s".

@@ -152,7 +152,7 @@ def _builder(library: Any, unroll: bool, loops: bool, others: bool) -> Any:
 def _optimize(library: Any) -> None:
     """Optimise all code of a kernel twice, like numba, but keep loops rolled until they are vectorised.
 
-    numba first unrolls the short loops over lanes; LLVM then vectorises the loop around them, whose numbers are far
+    numba first unrolls the short loops over lanes; LLVM then vectorises the loop around them, over numbers that are far
     apart in memory.
     """
     first = _builder(library, unroll=False, loops=True, others=False)
@@ -166,7 +166,7 @@ def _optimize(library: Any) -> None:
 
 
 def _plain(kind: Any) -> Any:
-    """Return the type for which a part is compiled: the same for constants and variables, and for fields and arrays."""
+    """Return the argument type to compile a part for: the same for constants and variables, for fields and arrays."""
     if isinstance(kind, types.NestedArray):
         return types.Array(kind.dtype, kind.ndim, kind.layout)
     return types.unliteral(kind)
@@ -254,7 +254,7 @@ def accelerated() -> Iterator[None]:
 
     better: dict[tuple[type, str], Any] = {
         (types.BaseFunction, "get_call_type"): call_once,
-        (types.Record, "can_convert_to"): lambda *_: None,  # nothing else is a record whose fields begin alike
+        (types.Record, "can_convert_to"): lambda *_: None,  # keep records with equal first fields apart
         (TargetConfig, "__hash__"): quick_hash,
         (TargetConfig, "__eq__"): quick_eq,
         (CPUContext, "load_additional_registries"): load_once,

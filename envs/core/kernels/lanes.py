@@ -1,7 +1,7 @@
 """Lanes: sixteen animals side by side in memory, so that one instruction advances all of them.
 
 Outside a step every animal is one record ("row") of a structured array. For the step, rows are transposed into a block
-whose fields have a last axis of lanes. The innermost loops of kernels run over that axis, and LLVM turns them into
+with a last axis of lanes in each field. The innermost loops of kernels run over that axis, and LLVM turns them into
 vector instructions. A block with one lane runs a single animal with the same code and identical results.
 """
 
@@ -138,7 +138,7 @@ def mark_broken(block, status, changing):
 @kernel
 def copy_lane(block, e, row, count):
     """Copy the first ``count`` numbers of lane ``e`` of a block (K, W) to ``row``."""
-    if block.shape[1] == 1:  # tells LLVM that the numbers are contiguous
+    if block.shape[1] == 1:  # lets LLVM assume contiguous numbers
         for j in range(count):
             row[j] = block[j, 0]
     else:
@@ -169,10 +169,10 @@ def record(block, ids, first, status, moment, records):
 
 @kernel
 def set_back(block, rows, ids, first, status, broken, moment, records, drive, columns):
-    """Set the status of rows whose lanes failed after a ``moment`` (-1: none) of ``records`` (B, N, K).
+    """Restore rows of failed lanes to a ``moment`` (-1: none) of ``records`` (B, N, K), and set their status.
 
-    Such a row gets the finite state of that moment, or keeps the state it was gathered from, with the ``drive`` (A, n)
-    since then in ``columns`` (n,).
+    Such a row gets the finite state of that moment, or keeps the state before it was gathered, with the ``drive`` (A,
+    n) since then in ``columns`` (n,).
     """
     for e in range(min(block.shape[1], len(ids) - first)):
         i, code = ids[first + e], block[status, e]
@@ -213,7 +213,7 @@ def count_equal(drives, h, until, first, width):
 
 @kernel
 def _nothing(xs, ks, *arguments):
-    """Default of ``prepare``: do nothing."""
+    """Default of ``prepare``, without effect."""
 
 
 prepare: Any = _nothing
@@ -265,7 +265,7 @@ def batch_kernel(step: Any, broken: float, together: bool = True, prepare: Any =
     Args:
         step (kernel): Called as ``step(xs, ks, steps, *arguments)`` with the (1,) records of state and scratch space in
             lanes.
-        broken: Status of a row whose state is not finite.
+        broken: Status of a row with a state that is not finite.
         together: Whether many steps in one call give exactly the same result as in several calls; if False, equal
             drives are not combined.
         prepare (kernel): Called as ``prepare(xs, ks, *arguments)`` after rows are copied into lanes, to compute

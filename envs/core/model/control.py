@@ -176,6 +176,6 @@ def check_reads(controller: Any, signals: Iterable[str], where: str) -> None:
     missing = [name for name in controller.reads if name not in names]
     if missing:
         raise ValueError(
-            f"controller {type(controller).__name__} reads {', '.join(map(repr, missing))}, but {where} only "
+            f"controller {type(controller).__name__} reads {', '.join(map(repr, missing))}; {where} only "
             f"{', '.join(names)}"
         )
