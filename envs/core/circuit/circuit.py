@@ -77,7 +77,7 @@ class Population:
         tonic (number or (2, segments)): Change of E per unit of the brainstem's drive; for ``phase``, change of the
             frequency in Hz.
         threshold, gain, delay (s), adaptation, adaptation_delay (s), frequency (Hz): Constants of the dynamics.
-        output ({"tanh", "positive", "linear"}): Function f of ``leaky`` cells: tanh, its positive part, or the identity.
+        output ({"tanh", "positive", "linear"}): Output f of ``leaky`` cells: tanh, its positive part, or identity.
 
     Raises:
         ValueError: If a constant is missing, out of range or not part of the dynamics.
