@@ -231,10 +231,10 @@ class SteeredWave(RowMemory):
     """Travelling wave of excitation with steering, and with frequency and amplitude adapted to the remaining distance.
 
     ``left = tanh(w + bias + offset)``, ``right = tanh(-w - bias + offset)``. The wave w is a sine with a length of
-    ``wavelength`` body lengths and an amplitude from ``head`` to ``tail``. The bias is ``gain b + integral int b dt``, clipped to
-    ``limit``, where b is the bearing of the goal, averaged over 0.2 s. If the time is limited, the need n is the
-    speed required to arrive in time relative to `PACE`, at most 3, and 0 at the goal; if not, it is 1. The
-    ``frequency`` (Hz) is multiplied by min(n, 2)^``quickening``, both amplitudes by n^``strengthening``.
+    ``wavelength`` body lengths and an amplitude from ``head`` to ``tail``. The bias is ``gain b + integral int b dt``,
+    clipped to ``limit``, where b is the bearing of the goal, averaged over 0.2 s. The ``frequency`` (Hz) is multiplied
+    by min(n, 2)^``quickening``, both amplitudes by n^``strengthening``. If the time is limited, n is the speed required
+    to arrive in time divided by `PACE`, at most 3, and 0 at the goal; if not, n is 1.
 
     Each parameter is a number, or has one number per row (B,).
     """
@@ -405,9 +405,7 @@ REFERENCES: References = {
 
 def _joints(animal: Any) -> int:
     if animal.circuit is not None:
-        raise ValueError(
-            "drive must be 'brainstem' or numbers for a lamprey with a cord; 'sine' needs drive=motoneuron"
-        )
+        raise ValueError("drive must be 'brainstem' or numbers with a cord; 'sine' needs drive=motoneuron")
     return animal.links - 1
 
 
