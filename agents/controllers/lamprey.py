@@ -1,4 +1,4 @@
-"""Reference controllers of the lamprey: its spinal cord as a policy, steering by the brainstem, a travelling wave."""
+"""Reference controllers of the lamprey: spinal cord, steering by the brainstem, and travelling waves."""
 
 from __future__ import annotations
 
@@ -21,24 +21,29 @@ from . import Reference, References
 from .base import ByHand, RowMemory, moved, pressed
 
 BY_JOINT = ("motoneuron", "muscle")
-"""Drives of a lamprey without a cord."""
+"""Kinds of drive of a lamprey without a cord."""
 
 
 class LampreyCPG(RowMemory):
-    """The spinal cord as a policy: reads the edge cells, gives motoneuron drive, one cord per row.
+    """Spinal cord as a policy, which reads edge cells and commands motoneurons or muscles; one cord per row.
 
-    In the loop of the model cord and body meet every 10 ms, here once a control period: at 50 Hz frequency and
-    speed differ by less than 2 %, at 20 Hz a quarter of the speed is lost. With ``drive="motoneuron"`` it commands
-    what the cord's own motoneurons receive, on the average of a joint and a period, with ``"muscle"`` their output.
+    In the model, cord and body interact every 10 ms, here once per control period. At 50 Hz frequency and speed
+    differ by less than 2 %; at 20 Hz a quarter of the speed is lost.
 
-    ``tonic`` is the level of excitation; ``asymmetry`` is added on the right and taken away on the left; ``head_extra``
-    raises the level in the head segments by this share. ``kick`` is the excitation xi+ of the left EIN at the start, or
-    if negative of the right one: without it nothing begins.
+    Args:
+        tonic: Tonic level of excitation.
+        asymmetry: Addition to the level on the right, subtracted on the left.
+        head_extra: Relative increase of the level in the head segments; by default the paper's.
+        control_rate (Hz): Control rate, a divisor of 100 Hz.
+        kick: Initial excitation xi+ of the excitatory interneurons (EIN) on the left, or on the right if negative. With
+            0 there is never a rhythm.
+        drive ({"motoneuron", "muscle"}): ``"motoneuron"``: commands equivalent to the inputs of the cord's motoneurons;
+            ``"muscle"``: their outputs. Both are means over the segments of a joint and over a control period.
     """
 
     reads: tuple[str, ...] = ("edge_cell",)
     dt = 10e-3
-    """Step of the neurons, s."""
+    """Time step of the neurons, s."""
 
     def __init__(
         self,
@@ -61,7 +66,7 @@ class LampreyCPG(RowMemory):
         self.rows = self._cord.rows(0)
 
     def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
-        """Commands of the motoneurons or their outputs (B, 2 n - 2), left and right, from ``edge_cell`` 1/m."""
+        """Return commands of the motoneurons or their outputs (B, 2 n - 2), left, then right."""
         if len(self.rows) != len(first):
             self.rows = self._cord.rows(len(first))
             first = np.ones(len(first), np.bool_)
@@ -74,15 +79,15 @@ class LampreyCPG(RowMemory):
         return output.reshape(len(self.rows), -1)
 
     def brainstem(self, t: Floats, signals: Values, first: Flags) -> Floats:
-        """Level, asymmetry and head extra of every row, (B, 3)."""
+        """Return tonic level, asymmetry and head extra of each row, (B, 3)."""
         return np.tile(self._brainstem, (len(first), 1))
 
 
 @dataclass(eq=False)
 class WaypointSteering(RowMemory):
-    """Proportional heading control over the drive of the brainstem, as the environment's own `Heading`.
+    """Proportional heading control by the drive of the brainstem, for parameters see `lamprey.steering.Steering`.
 
-    ``goal`` is the signal with the way to go, along and to the left of the heading.
+    ``goal`` is the signal with the vector to the goal, along and to the left of the heading.
     """
 
     level: float = 0.4
@@ -98,13 +103,13 @@ class WaypointSteering(RowMemory):
         self.memory = {"recent": np.zeros((2, self._heading.kept(self.control_rate)))}
 
     def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
-        """Tonic level, asymmetry and head extra (B, 3)."""
+        """Return tonic level, asymmetry and head extra (B, 3)."""
         first, memory = self.recall(first)
         return self._heading.drive(self._heading.asymmetry(signals[self.goal], first, memory["recent"]))
 
 
 class SteeredCPG(LampreyCPG):
-    """The spinal cord as a policy, steered: another controller gives it level, asymmetry and head extra."""
+    """Spinal cord as a policy, with tonic level, asymmetry and head extra from another controller."""
 
     def __init__(self, steering: Controller, control_rate: float = 50.0, drive: str = "motoneuron") -> None:
         super().__init__(control_rate=control_rate, drive=drive)
@@ -112,16 +117,16 @@ class SteeredCPG(LampreyCPG):
         self.reads = (*LampreyCPG.reads, *steering.reads)
 
     def brainstem(self, t: Floats, signals: Values, first: Flags) -> Floats:
-        """Level, asymmetry and head extra of every row, (B, 3)."""
+        """Return tonic level, asymmetry and head extra of each row, (B, 3)."""
         return self.steering.drive(t, signals, first)
 
 
 class EscapeTurn(SteeredCPG):
-    """The steered cord, which first bends the whole body to the side of the goal, for as long as it is far off.
+    """Steered cord that starts with a bend of the whole body to the side of the goal if the bearing is large.
 
-    Ekeberg's paper knows no such turn; its form and its numbers are ours, fitted to the task. The bend lasts ``turn``
-    (s/rad) times what the bearing has beyond ``ahead`` (rad); ``level``, ``gain`` and ``limit`` are those of the
-    `WaypointSteering` that follows.
+    This turn is not from Ekeberg's paper; its form and parameters were fitted to the task. The bend lasts ``turn``
+    (s/rad) times the excess of the initial bearing over ``ahead`` (rad). ``level``, ``gain`` and ``limit`` are
+    parameters of the subsequent `WaypointSteering`.
     """
 
     def __init__(
@@ -141,7 +146,7 @@ class EscapeTurn(SteeredCPG):
         self.memory = {"bearing": 0.0}
 
     def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
-        """Drive of the joints (B, 2 n - 2), left and right."""
+        """Return the drive of the joints (B, 2 n - 2), left, then right."""
         drive, (_, memory) = super().drive(t, signals, first), self.recall(first)
         way = signals["direction"]
         bearing = memory["bearing"] = np.where(first, np.arctan2(way[:, 1], way[:, 0]), memory["bearing"])
@@ -153,9 +158,9 @@ class EscapeTurn(SteeredCPG):
 
 
 class SpeedControl(WaypointSteering):
-    """Steering, with a tonic level that follows the wanted speed: feed-forward, and the integrated error.
+    """Steering with a tonic level for the target speed, from a feedforward table and the integrated error.
 
-    The level changes by ``integral`` (1/m) times the way that was lost.
+    ``integral`` (1/m) is the change of the level per integrated speed error.
     """
 
     def __init__(
@@ -167,7 +172,7 @@ class SpeedControl(WaypointSteering):
         self.memory = {**self.memory, "added": 0.0}
 
     def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
-        """Tonic level, asymmetry and head extra (B, 3)."""
+        """Return tonic level, asymmetry and head extra (B, 3)."""
         drive, memory = super().drive(t, signals, first), self._state or {}
         target, speed = signals["target_speed"][:, 0], signals["speed"][:, 0]
         step = self.integral * (target - speed) / self.control_rate
@@ -177,27 +182,27 @@ class SpeedControl(WaypointSteering):
 
 
 SPEEDS = (np.array([0.35, 0.447, 0.713, 0.84]), np.array([0.12, 0.15, 0.4, 0.7]))
-"""Speeds (m/s) that tonic levels give in still water."""
+"""Speeds (m/s) in still water and their tonic levels."""
 
 
 class _Brainstem(OpenLoop):
-    """Drive of the brainstem as somebody has set it."""
+    """Adjustable constant drive of the brainstem."""
 
     def __init__(self) -> None:
         self.tonic, self.asymmetry, self.head_extra = 0.4, 0.0, table()["head_extra"]
 
     def at(self, t: Floats) -> Floats:
-        """Tonic level, asymmetry and head extra (T, 3)."""
+        """Return tonic level, asymmetry and head extra (T, 3)."""
         return np.tile([self.tonic, self.asymmetry, self.head_extra], (len(t), 1))
 
 
 class Steering(ByHand):
-    """The brainstem in the hands of a person."""
+    """Keyboard control of the brainstem."""
 
     control_rate = 50.0
     keys = (("left, right", "turn"), ("up, down", "faster, slower"), ("W, S", "more, less for the head"))
     largest = BRAINSTEM["asymmetry"].high
-    """Largest asymmetry."""
+    """Maximum asymmetry."""
 
     def __init__(self, task: Any) -> None:
         super().__init__()
@@ -218,20 +223,20 @@ class Steering(ByHand):
         return f"level {b.tonic:.2f}, asymmetry {b.asymmetry:+.2f}, head + {100 * b.head_extra:.0f} %"
 
     def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
-        """Drive of the joints (B, 2 n - 2) by a cord of its own, or the brainstem's (B, 3)."""
+        """Return the drive of the brainstem (B, 3), or of the joints (B, 2 n - 2) by a cord if the animal has none."""
         return self._controller.drive(t, signals, first)
 
 
 class SteeredWave(RowMemory):
-    """A wave of excitation that runs down the body, as fast and as strong as there is need, and is bent to the goal.
+    """Travelling wave of excitation with steering, and with frequency and amplitude adapted to the remaining distance.
 
-    left = tanh(w + bias + offset), right = tanh(-w - bias + offset). Here w is a sine of ``wavelength`` body lengths
-    whose amplitude goes from ``head`` to ``tail``, and bias = ``gain`` b + ``integral`` int b dt, up to ``limit``, by
-    the bearing b of the goal, on the average of a fifth of a second. The need n is 1; where the time is limited, it is
-    the speed that gets there by then, over `PACE`, up to 3, and nothing at the goal. The ``frequency`` (Hz) is
-    multiplied by n^``quickening`` (of n up to 2), both amplitudes by n^``strengthening``.
+    ``left = tanh(w + bias + offset)``, ``right = tanh(-w - bias + offset)``. The wave w is a sine with a length of
+    ``wavelength`` body lengths and an amplitude from ``head`` to ``tail``. The bias is ``gain b + integral int b dt``,
+    clipped to ``limit``, where b is the bearing of the goal, averaged over 0.2 s. The ``frequency`` (Hz) is multiplied
+    by min(n, 2)^``quickening``, both amplitudes by n^``strengthening``. If the time is limited, n is the speed required
+    to arrive in time divided by `PACE`, at most 3, and 0 at the goal; if not, n is 1.
 
-    Each parameter is a number or has one for each row (B,).
+    Each parameter is a number, or has one number per row (B,).
     """
 
     PACE, SMOOTHING, LARGEST = 0.25, 0.2, 2.0
@@ -261,7 +266,7 @@ class SteeredWave(RowMemory):
         self.memory = {"way": np.zeros(2), "turned": np.zeros(1), "phase": np.zeros(1)}
 
     def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
-        """Drive of the joints (B, 2 n - 2), left and right."""
+        """Return the drive of the joints (B, 2 n - 2), left, then right."""
         frequency, wavelength, head, tail, gain, integral, limit, offset, strengthening, quickening = self._parameters
         (first, memory), rate = self.recall(first), self.task.control_rate
         share = np.where(first, 1.0, 1.0 / (self.SMOOTHING * rate))[:, None]
@@ -286,14 +291,14 @@ class SteeredWave(RowMemory):
         return np.where(away > 1.1 * self.task.near, need, 0.0)
 
     def _plan(self, t: Floats) -> Floats | float:
-        """What is added to the bias at times ``t`` (B,) s, whatever is seen."""
+        """Return an open-loop addition to the bias at times ``t`` (B,) s; for subclasses."""
         return 0.0
 
 
 class TravellingWave(OpenLoop):
-    """A sine wave of drive that runs down the body, left and right in turn: one excited, the other inhibited.
+    """Travelling sine wave that excites left and right in turn, and inhibits the opposite side.
 
-    ``frequency`` is in Hz and ``wavelength`` in body lengths; muscles (``drive="muscle"``) cannot be inhibited.
+    ``frequency`` is in Hz and ``wavelength`` in body lengths. With ``drive="muscle"`` there is excitation only.
     """
 
     def __init__(
@@ -310,20 +315,20 @@ class TravellingWave(OpenLoop):
         self._place = np.arange(joints) / ((joints + 1) * wavelength)
 
     def at(self, t: ArrayLike) -> Floats:
-        """Drive of the joints (T, 2 joints), left and right, at times ``t`` (T,) s."""
+        """Return the drive of the joints (T, 2 joints), left, then right, at times ``t`` (T,) s."""
         wave = self.amplitude * np.sin(2 * np.pi * (self.frequency * np.asarray(t)[:, None] - self._place))
         return np.maximum(np.concatenate([wave, -wave], 1), self._least)
 
 
 def _driving(task: Any, brainstem: Controller, control_rate: float) -> Controller:
-    """Drive the task's animal by ``brainstem``, through a cord of the controller's own where the animal has none."""
+    """Return a controller with this ``brainstem``; it includes a cord if the animal has none."""
     if task.animal.circuit is not None:
         return brainstem
     return SteeredCPG(brainstem, control_rate, task.actions)
 
 
 def _driver(kind: Callable[..., Controller], **constants: float) -> Callable[..., Controller]:
-    """Maker of a controller that commands what the task's actions do."""
+    """Return a constructor that creates a controller from a task."""
     return lambda task, **options: kind(**constants, **options, control_rate=task.control_rate, drive=task.actions)
 
 
@@ -332,7 +337,7 @@ def _waypoints(task: Any, **steering: Any) -> Controller:
 
 
 def _own(task: Any, **steering: Any) -> Controller:
-    """The cord, steered as the task itself does with ``actions="residual"``, or with other parameters."""
+    """Create the steered cord of the task's ``actions="residual"``, by default with its parameters."""
     goal = "target" if "target" in task.layout.fields else "direction"
     return _waypoints(task, **asdict(task.steering) | {"goal": goal} | steering)
 
@@ -357,9 +362,8 @@ WAVES: Mapping[type, Mapping[str, float]] = {
 }
 """Parameters of the `SteeredWave` of each task.
 
-It knows what the task shows of the goal, and of the time left; current and weak side it does not know. CMA-ES found the
-numbers, in episodes from seed 700000 on: the 10 of Economy in 48 episodes and 31 CPU s, the 5 of Escape in 40 and
-16 CPU s, the 6 of Waypoints in 16 and 45 CPU s.
+It observes the goal and the remaining time, but neither current nor weak side. The parameters were optimised with
+CMA-ES on episodes with seeds from 700000: 10 for Economy on 48 episodes, 5 for Escape on 40, 6 for Waypoints on 16.
 """
 
 _MOTONEURON = {"actions": "motoneuron"}
@@ -370,7 +374,7 @@ def _steered_wave(task: Any, **parameters: Any) -> Controller:
 
 
 def _wave_of(kind: type) -> Reference:
-    """Reference that knows nothing but what the task shows, and at which speed a lamprey is cheap."""
+    """Create the reference `SteeredWave` of a task, with bounds around its optimised parameters."""
     around = {name: (0.5 * value, 1.5 * value) for name, value in WAVES[kind].items()}
     return Reference(_steered_wave, _MOTONEURON, {name: around[name] for name in ("frequency", "tail", "gain")})
 
@@ -401,7 +405,7 @@ REFERENCES: References = {
 
 def _joints(animal: Any) -> int:
     if animal.circuit is not None:
-        raise ValueError("drive must be 'brainstem' or numbers for a lamprey with a cord: others have drive=motoneuron")
+        raise ValueError("drive must be 'brainstem' or numbers with a cord; 'sine' needs drive=motoneuron")
     return animal.links - 1
 
 
@@ -416,4 +420,4 @@ DRIVES: Mapping[str, Callable[..., Controller]] = {
     "brainstem": _own_cord,
     "sine": lambda animal, **parameters: TravellingWave(joints=_joints(animal), drive=animal.drive, **parameters),
 }
-"""Controllers that need no task."""
+"""Controllers that do not need a task."""

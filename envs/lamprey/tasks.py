@@ -1,4 +1,4 @@
-"""Tasks of the lamprey: reach a place cheaply, pass waypoints, escape, hold a speed."""
+"""Tasks of the lamprey: reach a place with little energy, pass waypoints, escape, and hold a speed."""
 
 from __future__ import annotations
 
@@ -24,36 +24,43 @@ from .isolated import IsolatedCord
 from .params import LARGEST_TONIC, LampreyParams, paper_cord, read_circuit, table
 from .steering import Steering, command, steer
 
-_TONIC = f"tonic level of the cord; beyond {LARGEST_TONIC:g} the rhythm breaks"
+_TONIC = f"tonic level of the cord; above {LARGEST_TONIC:g} the rhythm breaks down"
 BRAINSTEM = {
     "tonic": ActionField(1, 0.0, LARGEST_TONIC, "1", _TONIC),
-    "asymmetry": ActionField(1, -0.3, 0.3, "1", "added on the right, taken away on the left; positive turns right"),
-    "head_extra": ActionField(1, 0.0, 1.4, "1", "relative extra on the head segments"),
+    "asymmetry": ActionField(1, -0.3, 0.3, "1", "added on the right, subtracted on the left; positive turns right"),
+    "head_extra": ActionField(1, 0.0, 1.4, "1", "relative increase in the head segments"),
 }
-"""Drive of the spinal cord."""
+"""Drive of the spinal cord by the brainstem."""
 
 JOINTS = 9
-"""Of the paper's lamprey."""
+"""Number of joints of the paper's lamprey."""
 
 MODES = 3
-"""Spatial cosine modes of the shape at the start, and of what actions add to the drive of a side."""
+"""Number of spatial cosines of the shape at the start, and of residual commands on each side."""
 
 
 class LampreyTask(Task):
-    """Actions and observations that all tasks of the lamprey share; subclasses add the goal, and the distance.
+    """Base class of the lamprey's tasks: actions, observations and reward; subclasses add `way` and `distance`.
 
     ## Rewards
 
-    Gain in priced distance, in body lengths per second, so that the return is a multiple of the score:
-    ``info["priced_distance"]`` is ``info["distance"]`` less {price:g} m for each joule that the muscles have spent,
-    ``info["energy_spent"]``. Each side spends for itself, positive work and the heat of its activity (Hill, 1938). At
-    this price steady swimming with the cord is best at a tonic level of {tonic:g}.
+    The reward of each step, in body lengths per second, is ``r = (d - {price:g} e) / (L T)``:
+
+    * ``d``: increase of ``info["distance"]`` in this step (m)
+    * ``e``: energy spent by the muscles in this step (J), the sum of positive work and heat of activity (Hill, 1938) on
+      both sides
+    * ``L``: body length (m)
+    * ``T``: control period (s)
+
+    The cost of energy, {price:g} m/J, is chosen so that a tonic level of {tonic:g} is best in steady swimming with the
+    cord. ``info["energy_spent"]`` (J) is the energy since the start. ``info["priced_distance"]`` (m) is the distance
+    minus the cost of this energy, so the return is proportional to the score.
 
     ## Starting State
 
-    At rest, slightly and smoothly bent at random (up to 0.02 rad per mode), heading anywhere. Where there is a spinal
-    cord the excitatory neurons of one of its sides are a little excited; with ``{lesions}`` more options lesion it, cut
-    it and bathe it.
+    The lamprey is at rest, with a random smooth bend (up to 0.02 rad per mode) and a random heading. In a spinal cord,
+    the excitatory interneurons of one side start with a weak excitation. With {lesions}, further options lesion, cut or
+    bathe the cord.
 
     ## Version History
 
@@ -63,36 +70,36 @@ class LampreyTask(Task):
     animal: Lamprey
     action_modes: tuple[str, ...] = ("motoneuron", "muscle", "brainstem", "residual")
     tonic = 0.4
-    """Level of the cord that is best at the price, to which ``actions="residual"`` adds without ``steering``."""
+    """Best tonic level of the cord at this cost; used with ``actions="residual"`` if ``steering`` is None."""
     steering: Steering | None = None
-    """How a cord in the loop turns to the goal with ``actions="residual"``, which then adds to its commands."""
+    """Steering of a cord in the loop, to which ``actions="residual"`` then adds commands; None for no such cord."""
     amplitude = 1.0
-    """Largest addition to these commands by one spatial cosine of a side."""
+    """Maximum residual command of one spatial cosine."""
     price = 1.6
-    """Price of energy, m/J: the slope of the cord's speed over its power in steady swimming at the level ``tonic``."""
+    """Cost of energy, m/J: slope of speed over power in steady swimming of the cord at the level ``tonic``."""
     score = Score("priced_distance", "m")
     physiology = measures("lamprey", "LampreyTask")
     remembers = {"action": "({self.action_size},)f8", "before": "2f8", "energy": "f8", "gained": "f8"}
-    """Previous action, where the centre was before it, energy spent (J) and priced distance (m) so far."""
+    """Previous action, centre before it (m), and since the start energy (J) and distance minus cost (m)."""
     reported = ["time", "centre", "work"]
     informs = dict.fromkeys(("energy_spent", "distance", "economy", "priced_distance"), "f8")
     drives = True
     residual_to = "the cord's own motoneurons, whose action is zero"
     control_rate = 50.0
     head_extra = table()["head_extra"]
-    """Relative extra on the head segments of a cord that actions do not drive."""
+    """Relative increase of the drive in the head segments of a cord that actions do not drive."""
     options = {"current": Option(-1.0, 1.0, "m/s", "velocity of the water, x and y", (2,))}
     arguments = {
         **Task.arguments,
         "scheme": (
-            "the paper's ``published`` (up to 6 % off in frequency and speed), ``implicit`` (3 % in speed) or "
+            "``published``, the paper's (errors up to 6 % in frequency and speed), ``implicit`` (3 % in speed) or "
             "``reference`` (second order with the cord), see ``Lamprey``"
         ),
-        "dt": "step of the neurons, s; by default that of the scheme",
-        "params": "``LampreyParams``, or a mapping of its fields, which changes those of the paper",
+        "dt": "time step of the neurons, s; the default depends on the scheme",
+        "params": "``LampreyParams``, or a mapping with changes to the paper's parameters",
         "circuit": (
-            "nervous system: a mapping of changes to the paper's cord, as ``Circuit.replace`` takes them; a "
-            "``Circuit``; a file; or ``cord``, the paper's"
+            "nervous system: a mapping of changes to the paper's cord, as for ``Circuit.replace``; a ``Circuit``; a "
+            "file; or ``cord``, the paper's cord"
         ),
     }
 
@@ -108,16 +115,16 @@ class LampreyTask(Task):
         body = read_params("params", params, LampreyParams())
         steered = self.actions == "residual" and self.steering is not None
         self.corded = self.actions in ("brainstem", "residual") and not steered
-        """Whether the animal has a cord, or another circuit, of its own."""
+        """Whether the cord or another circuit is part of the animal."""
         if circuit is not None and not (self.corded or steered):
             raise ValueError(f"circuit needs actions='brainstem' or 'residual', got actions={self.actions!r}")
         nerves = read_circuit(circuit) if self.corded or steered else None
         self.cord: IsolatedCord | None = None
-        """Cord in the loop that the task steers; what is its state lies in ``memory``."""
+        """Cord in the loop that the task steers; its state is in ``memory``."""
         if steered and nerves is not None:
             if nerves[nerves.muscles].dynamics != "ekeberg":
                 raise ValueError(
-                    "circuit: muscles must be driven by a population with dynamics 'ekeberg' where actions='residual', "
+                    "circuit: muscles must be driven by a population with dynamics 'ekeberg' if actions='residual', "
                     f"got {nerves[nerves.muscles].dynamics!r}"
                 )
             self.animal = Lamprey(body, "motoneuron", dt, scheme)
@@ -126,23 +133,23 @@ class LampreyTask(Task):
             self.animal = Lamprey(body, self.actions, dt, scheme, circuit=nerves)
         self._cords: Rows = np.zeros(0)
         self.joints = self.animal.links - 1
-        """Joints of the body."""
+        """Number of joints."""
         self.muscles = 2 * self.joints
-        """Muscles of the body, those of the left side first."""
+        """Number of muscles; those of the left side come first."""
         self.length = float(np.sum(self.animal.params.length))
         """Length of the body, m."""
         place = np.arange(self.joints) / (self.joints - 1)
         self.modes = np.cos(np.pi * np.arange(MODES)[:, None] * place)
         """Spatial modes (MODES, joints)."""
         self.scratch = np.zeros(self.animal.links)
-        """Work space of `mass_mean`."""
+        """Scratch space of `mass_mean`."""
         if not self.corded:
             nervous = (*paper_cord().options(), "lesion")
-            self.unavailable = dict.fromkeys(nervous, f"{self.lesions}, where the animal has a cord")
+            self.unavailable = dict.fromkeys(nervous, f"{self.lesions}, with a cord in the animal")
 
     @property
     def lesions(self) -> str:
-        """Action modes in which the animal has a cord of its own."""
+        """Action modes with a cord in the animal, as text."""
         return "actions='brainstem'" if self.steering else "actions='brainstem' or 'residual'"
 
     def memory_fields(self) -> list[tuple[Any, ...]]:
@@ -160,7 +167,7 @@ class LampreyTask(Task):
             "joint_rate": Field(self.joints, "rad/s", 10.0, "joint rates", 1, JOINTS),
             "edge_cell": Field(self.muscles, "1/m", 10.0, "edge cells of the joints, left, then right", 2),
             "action": Field(self.action_size, "1", 1.0, "previous action", 2 if by_joint else 0),
-            "velocity": Field(2, "m/s", 0.5, "velocity of the centre of mass along and left of the body"),
+            "velocity": Field(2, "m/s", 0.5, "velocity of the centre of mass, along and to the left of the body"),
             "yaw_rate": Field(1, "rad/s", 5.0, "rate of turning, positive to the left"),
             **super().fields(),
         }
@@ -171,18 +178,18 @@ class LampreyTask(Task):
             return dict(BRAINSTEM)
         each = "the motoneurons of each joint, left, then right"
         if mode == "motoneuron":
-            meaning = f"drive of {each}, -1 (fully inhibited) .. 1 (fully excited); they take 20 ms to answer"
+            meaning = f"command of {each}, -1 (fully inhibited) .. 1 (fully excited), with a delay of 20 ms"
             return {"motoneuron": ActionField(size, -1.0, 1.0, "1", meaning)}
         if mode == "muscle":
-            return {"muscle": ActionField(size, 0.0, 1.0, "1", f"output of {each}, at once")}
+            return {"muscle": ActionField(size, 0.0, 1.0, "1", f"output of {each}, without a delay")}
         if self.steering is not None:
             meaning = (
-                f"added to the drive of {each}, of a cord that is steered to the goal: amplitudes of {MODES} cosines "
-                f"along the body, left, then right; the sum is kept within -1 .. 1"
+                f"added to the commands of a cord, which is steered to the goal, for {each}: amplitudes of {MODES} "
+                f"cosines along the body, left, then right; the sum is clipped to -1 .. 1"
             )
             return {"residual": ActionField(2 * MODES, -self.amplitude, self.amplitude, "1", meaning)}
         meaning = (
-            f"added to the output of {each}, of a cord with tonic level {self.tonic:g}; the sum is kept within 0 .. 1"
+            f"added to the output of {each}, in a cord with tonic level {self.tonic:g}; the sum is clipped to 0 .. 1"
         )
         return {"residual": ActionField(size, -1.0, 1.0, "1", meaning)}
 
@@ -204,11 +211,11 @@ class LampreyTask(Task):
 
     @abstractmethod
     def way(self, row: Any, memory: Any) -> Any:
-        """Give the way to the goal, along and left of the body, of any length."""
+        """Return the vector to the goal, along and to the left of the body, of any length."""
 
     @staticmethod
     def forward(episodes: EpisodeStart) -> Floats:
-        """Direction (A, 2) in which the bodies point on average at the start."""
+        """Return the mean directions (A, 2) of the bodies at the start, tail to head."""
         heading = episodes.values["heading"]
         return -np.stack([np.cos(heading), np.sin(heading)], 1)
 
@@ -249,20 +256,20 @@ class LampreyTask(Task):
                 drive[3 + k] = action[k]
 
     def added(self, action: Any, j: int) -> Any:
-        """What an action adds to the drive of a muscle, by the cosines of its side."""
+        """Return the residual command of muscle ``j``, a sum of the cosines of its side."""
         added, side = 0.0, j // self.joints
         for k in range(MODES):
             added += self.meaning(action, side * MODES + k) * self.modes[k, j - side * self.joints]
         return added
 
     def mass_mean(self, values: Any) -> Any:
-        """Mean of a quantity (n,) of the links, by their mass."""
+        """Return the mass-weighted mean of a quantity (n,) of the links."""
         for i in range(len(values)):
             self.scratch[i] = self.animal.share[i] * values[i]
         return total(self.scratch)
 
     def heading(self, row: Any) -> Any:
-        """Direction (rad) in which the body points on the average of its mass."""
+        """Return the mass-weighted mean direction of the body, rad."""
         return self.mass_mean(row.link_angle) + math.pi
 
     def sense(self, row: Any, memory: Any, observation: Any) -> None:
@@ -278,7 +285,7 @@ class LampreyTask(Task):
 
     @abstractmethod
     def distance(self, row: Any, memory: Any) -> Any:
-        """Give the way towards the goal that has been covered, m."""
+        """Return the distance covered towards the goal, m."""
 
     def reward(self, row: Any, memory: Any) -> Any:
         before = memory.gained
@@ -287,17 +294,17 @@ class LampreyTask(Task):
         return self.control_rate / self.length * (memory.gained - before)
 
     def info(self, row: Any, memory: Any, info: Any) -> None:
-        """Set energy (J) and distances (m) since the start."""
-        info.distance = self.distance(row, memory) + 0.0  # 0, not -0, at the start
+        """Set energy (J), distances (m) and distance per energy (m/J) since the start."""
+        info.distance = self.distance(row, memory) + 0.0  # turns -0 into 0
         info.energy_spent = memory.energy
         info.economy = info.distance / max(memory.energy, 1e-9)
         info.priced_distance = memory.gained
 
 
 class Directed(LampreyTask):
-    """Go in a direction, that of the body at the start unless a subclass turns it."""
+    """Base class of tasks with a goal direction, by default the direction of the body at the start."""
 
-    observes = {"direction": Field(2, "1", 1.0, "goal direction along and left of the body")}
+    observes = {"direction": Field(2, "1", 1.0, "goal direction, along and to the left of the body")}
     remembers = {"goal": "2f8", "start": "2f8"}
 
     def begin(self, episodes, rows):
@@ -313,7 +320,7 @@ class Directed(LampreyTask):
         return body_frame(self.heading(row), memory.goal[0], memory.goal[1])
 
     def along_goal(self, row: Any, memory: Any, place: Any) -> Any:
-        """Displacement along the goal from a place (2,) m."""
+        """Return the displacement along the goal direction from a place (2,), m."""
         x, y = row.centre[0] - place[0], row.centre[1] - place[1]
         return x * memory.goal[0] + y * memory.goal[1]
 
@@ -322,23 +329,21 @@ class Directed(LampreyTask):
 
 
 class Weakened(LampreyTask):
-    """A task in which one side of the lamprey has lost a hidden share of its excitation, from head to tail.
+    """Base class of tasks in which one side has lost a hidden share of its excitation, from head to tail.
 
-    Inhibition is not lost. With a cord the output of all segments of that side is weakened instead. The drive of the
-    joints follows what is commanded with a time constant, which keeps rhythms within those of the animal.
+    Inhibition is intact. With ``actions="brainstem"``, the outputs of all segments on that side are weakened instead.
+    The drive of the joints follows commands with a time constant, which limits rhythms to the animal's range.
     """
 
     action_modes = ("residual", "motoneuron", "muscle", "brainstem")
     options = {
         **LampreyTask.options,
-        "weakness": Option(
-            -1.0, 1.0, "1", "share of its excitation that the left (below 0) or the right side has lost"
-        ),
+        "weakness": Option(-1.0, 1.0, "1", "share of excitation lost on the left (below 0) or the right side"),
     }
     hidden = {"weakness": Hidden(-0.4, 0.4)}
     remembers = {"strength": "2f8", "excited": "({self.muscles},)f8"}
     lag = 0.035
-    """Time constant with which the drive of the joints follows what is commanded, s."""
+    """Time constant of the drive of the joints after a command, s."""
 
     def start(self, episodes):
         values = super().start(episodes)
@@ -351,7 +356,7 @@ class Weakened(LampreyTask):
 
     @property
     def answer(self) -> float:
-        """Share of the way to what is commanded that the drive goes in a control period."""
+        """Relative approach of the drive to the command in a control period."""
         return 1.0 - np.exp(-1.0 / (self.lag * self.control_rate))
 
     def command(self, row, memory, action, drive):
@@ -367,42 +372,50 @@ class Weakened(LampreyTask):
 
 
 class InCurrent(LampreyTask):
-    """A task in a hidden current, the same everywhere."""
+    """Base class of tasks in a hidden, uniform current."""
 
     options = {
         **LampreyTask.options,
-        "current_speed": Option(0.0, 1.0, "m/s", "speed of the water, unless ``current`` tells all of it"),
-        "current_direction": Option(-2.0 * np.pi, 2.0 * np.pi, "rad", "whereto the water moves, likewise"),
+        "current_speed": Option(0.0, 1.0, "m/s", "speed of the current, unless ``current`` is set"),
+        "current_direction": Option(-2.0 * np.pi, 2.0 * np.pi, "rad", "direction of the current"),
     }
 
     @staticmethod
     def current(episodes: EpisodeStart) -> Floats:
-        """Velocity (A, 2) m/s of the water."""
+        """Return the velocity (A, 2) of the water, m/s."""
         speed, direction = episodes.hidden("current_speed"), episodes.hidden("current_direction")
         return speed[:, None] * np.stack([np.cos(direction), np.sin(direction)], 1)
 
 
 class Economy(Weakened, InCurrent):
-    """Reach a place in time with little energy, in a hidden current, with a weak side.
+    """Reach a place in time with little energy, in a hidden current and with a weak side.
 
     ## Description
 
-    The lamprey of Ekeberg (1993). The place lies {away:g} m ahead, up to 0.8 rad to a side. What has been approached
-    counts, up to {near:g} m from the place, and within {duration:g} s. The current (up to 0.15 m/s, from all
-    directions) is hidden, and so is the weak side, which has lost up to 0.5 of its excitation; two observations are
-    stacked. The drive of the joints follows what is commanded within 35 ms. By default a cord in the loop swims to the
-    place, and actions add to what it commands: zeros are the animal's own controller.
+    The lamprey of Ekeberg (1993) swims to a place that is {away:g} m ahead, up to 0.8 rad to either side.
+    The time is {duration:g} s. ``info["distance"]`` is the largest approach since the start, without the last
+    {near:g} m.
+
+    | hidden quantity       | range          | effect                                                           |
+    |-----------------------|----------------|------------------------------------------------------------------|
+    | ``current_speed``     | 0 to 0.15 m/s  | speed of the water                                               |
+    | ``current_direction`` | all directions | direction of the water's motion                                  |
+    | ``weakness``          | -0.5 to 0.5    | share of excitation lost on the left (below 0) or the right side |
+
+    The task is hard because current and weak side can only be inferred from two stacked observations, while energy is
+    expensive. The drive of the joints follows commands with a time constant of 35 ms. By default, a cord in the loop
+    swims to the place, and actions add to its commands. Zero actions are the animal's own controller.
     """
 
     price = 4.0
     tonic = 0.185
     steering = Steering(0.23, 0.2, 0.3)
     away = 1.2
-    """Distance of the place at the start, m."""
+    """Initial distance of the place, m."""
     near = 0.05
-    """Distance of the centre of mass from the place below which nothing counts, m."""
+    """Distance of the centre of mass from the place at which it is reached, m."""
     duration = 6.0
-    """Time that there is, s."""
+    """Duration of an episode, s."""
     score = Score("priced_distance", "m", failed=-1.0)
     options = {
         **Weakened.options,
@@ -415,8 +428,8 @@ class Economy(Weakened, InCurrent):
         "weakness": Hidden(-0.5, 0.5),
     }
     observes = {
-        "target": Field(2, "m", 1.0, "place to reach from the centre of mass, along and left of the body"),
-        "time_left": Field(1, "s", 5.0, "until the end"),
+        "target": Field(2, "m", 1.0, "place from the centre of mass, along and to the left of the body"),
+        "time_left": Field(1, "s", 5.0, "time until the end"),
     }
     remembers = {"place": "2f8", "nearest": "f8"}
 
@@ -449,28 +462,29 @@ class Economy(Weakened, InCurrent):
 
 
 class Waypoints(GoalTask, LampreyTask):
-    """Pass waypoints, at a price.
+    """Pass waypoints with little energy.
 
     ## Description
 
-    The lamprey of Ekeberg (1993). Each waypoint lies 0.6 .. 1.2 m from the one before it, in any direction, and is
-    reached where the centre of mass comes within {radius:g} m. The distance is what has been approached to one
-    waypoint after the other; ``info["reached"]`` counts them.
+    The lamprey of Ekeberg (1993) swims to one waypoint after the other. Each is 0.6 to 1.2 m from the previous one, in
+    a random direction, and is reached when the centre of mass is within {radius:g} m. ``info["distance"]`` is the total
+    approach to these waypoints, ``info["reached"]`` the number of reached waypoints. The task is hard because most
+    waypoints require a turn, and the energy for it is expensive.
 
-    Policies are not ranked on it: its scale ends at what one policy reached, and 256 episodes leave 3.4% of that in
-    doubt, where 3% are allowed. No oracle has been run.
+    Policies are not ranked on this task: its scale ends at the score of a single policy, no oracle has been run, and
+    the mean of 256 episodes is uncertain by 3.4% of the scale, while 3% are allowed.
     """
 
     action_modes = ("brainstem", "motoneuron", "muscle", "residual")
     control_rate = 20.0
     count = 48
-    """Waypoints laid out for an episode; more than a lamprey can reach."""
+    """Number of waypoints of an episode, more than a lamprey can reach."""
     score = Score("priced_distance", "m", failed=-25.0)
-    observes = {"target": Field(2, "m", 1.0, "waypoint from the centre of mass, along and left of the body")}
+    observes = {"target": Field(2, "m", 1.0, "waypoint from the centre of mass, along and to the left of the body")}
     remembers = {"waypoint": "({self.count},2)f8", "reached": "f8", "away": "f8", "approached": "f8"}
     reported = [*LampreyTask.reported, "reached"]
     radius = 0.1
-    """Distance of the centre of mass from a waypoint that counts as reached, m."""
+    """Distance of the centre of mass from a waypoint at which it is reached, m."""
     arguments = {**LampreyTask.arguments, **GoalTask.arguments}
     goal_scale, goal_instead = 3.0, "target"
 
@@ -485,7 +499,7 @@ class Waypoints(GoalTask, LampreyTask):
         episodes.memory["away"] = samples[:, 0, 0]
 
     def waypoint(self, memory: Any) -> Any:
-        """Present waypoint, m."""
+        """Return the present waypoint (x, y), m."""
         place = min(int(memory.reached), self.count - 1)
         return memory.waypoint[place, 0], memory.waypoint[place, 1]
 
@@ -499,13 +513,13 @@ class Waypoints(GoalTask, LampreyTask):
         return body_frame(self.heading(row), x - row.centre[0], y - row.centre[1])
 
     def away_from(self, memory: Any, place: Any) -> Any:
-        """Distance of the present waypoint from a place (2,) m."""
+        """Return the distance of the present waypoint from a place (2,), m."""
         x, y = self.waypoint(memory)
         x, y = x - place[0], y - place[1]
         return math.sqrt(x * x + y * y)
 
     def reward(self, row: Any, memory: Any) -> Any:
-        if self.goal:  # a waypoint stays until the reward of being there was given
+        if self.goal:  # keep a waypoint until its reward was given
             memory.reached += memory.away <= self.radius
             memory.away = self.away_from(memory, memory.before)
         away = self.away_from(memory, row.centre)
@@ -520,20 +534,27 @@ class Waypoints(GoalTask, LampreyTask):
 
 
 def present_waypoint(task: Waypoints, memory: Rows) -> Floats:
-    """Present waypoint (B, 2) m of many rows, as pictures show it."""
+    """Return the present waypoints (B, 2), m, of many rows, for pictures."""
     place = np.minimum(memory["reached"].astype(int), task.count - 1)
     return memory["waypoint"][np.arange(len(memory)), place]
 
 
 class Escape(Weakened, Directed):
-    """Get away in a given direction, from rest, with a weak side, at a price.
+    """Escape from rest in a given direction, with a weak side and little energy.
 
     ## Description
 
-    The lamprey of Ekeberg (1993). The direction is drawn from all around. One side has lost a hidden share of its
-    excitation, up to 0.4, and the drive of the joints follows what is commanded within 35 ms, so that rhythms beyond
-    the cord's own, 5.3 Hz at most, do not pay. By default a cord in the loop swims in the direction, and actions add to
-    what it commands: zeros are the animal's own controller.
+    The lamprey of Ekeberg (1993) starts at rest and swims in a random goal direction. ``info["distance"]`` is the
+    displacement of the centre of mass along it.
+
+    | hidden quantity | range       | effect                                                           |
+    |-----------------|-------------|------------------------------------------------------------------|
+    | ``weakness``    | -0.4 to 0.4 | share of excitation lost on the left (below 0) or the right side |
+
+    The task is hard because the lamprey must turn and accelerate from rest with an unknown weakness. The drive of the
+    joints follows commands with a time constant of 35 ms, so that rhythms above the maximum of the cord, 5.3 Hz, do not
+    pay. By default, a cord in the loop swims in the goal direction, and actions add to its
+    commands. Zero actions are the animal's own controller.
     """
 
     steering = Steering(0.4, 0.6, 0.3)
@@ -551,34 +572,43 @@ class Escape(Weakened, Directed):
 
 
 class Speed(InCurrent, Directed):
-    """Hold a speed that steps, in a current, with a lesion.
+    """Hold a stepwise speed in a current, with a lesion.
 
     ## Description
 
-    The lamprey of Ekeberg (1993). The goal is the mean direction of the body at the start, the wanted speed over
-    ground along it is drawn from 0.35 .. 0.7 m/s every {hold:g} s, the current from all directions up to 0.1 m/s, and
-    ten neighbouring segments of one side have lost half of their output. Current and lesion are hidden; four
-    observations are stacked, so that they can be felt.
+    The lamprey of Ekeberg (1993) swims in the mean direction of the body at the start. Its target speed over ground
+    along this direction is drawn from 0.35 to 0.7 m/s every {hold:g} s.
 
-    Policies are not ranked on it: what a policy gains on the animal's own controller differs so much between episodes
-    that 256 of them leave 6% of the scale in doubt, where 3% are allowed.
+    | hidden quantity       | range                | effect                                                    |
+    |-----------------------|----------------------|-----------------------------------------------------------|
+    | ``current_speed``     | 0 to 0.1 m/s         | speed of the water                                        |
+    | ``current_direction`` | all directions       | direction of the water's motion                           |
+    | ``lesion``            | 0 (head) to 1 (tail) | place of ten neighbouring segments with half their output |
+    | side of the lesion    | left or right        | side of these segments                                    |
+
+    The task is hard because current and lesion change speed and direction, and can only be inferred from four stacked
+    observations.
+
+    Policies are not ranked on this task: their gain over the animal's own controller varies so much between episodes
+    that the mean of 256 episodes is uncertain by 6% of the scale, while 3% are allowed.
 
     ## Rewards
 
-    1 where the mean speed of the period is within 0.02 m/s of the wanted one, 0.1 at 0.22 m/s.
-    ``info["error"]`` (m/s) is the mean distance between the two since the start.
+    The reward of each step is ``r = 1 / (1 + 9 (e / 0.2)^2)``, where ``e`` (m/s) is the excess over 0.02 m/s of the
+    deviation of the speed from its target: 1 within 0.02 m/s, 0.1 at 0.22 m/s. The speed is the mean of the control
+    period along the goal direction. ``info["error"]`` (m/s) is the mean absolute deviation since the start.
     """
 
     action_modes = ("brainstem", "residual")
     control_rate = 20.0
     stages = 4
-    """Target speeds of an episode; the last stands until its end."""
+    """Number of target speeds; the last one is held until the end."""
     hold = 5.0
-    """Time for which a target speed stands, s."""
+    """Duration of a target speed, s."""
     options = {
         **InCurrent.options,
-        "target_speed": Option(0.0, 1.0, "m/s", "wanted speeds, one after the other", (stages,)),
-        "lesion": Option(0.0, 1.0, "1", "place of the lesion, head to tail, unless ``segment_gain`` tells all of it"),
+        "target_speed": Option(0.0, 1.0, "m/s", "successive target speeds", (stages,)),
+        "lesion": Option(0.0, 1.0, "1", "place of the lesion, head to tail, unless ``segment_gain`` is set"),
     }
     hidden = {
         "current_speed": Hidden(0.0, 0.1),
@@ -587,8 +617,8 @@ class Speed(InCurrent, Directed):
     }
     score = Score("return")
     observes = {
-        "target_speed": Field(1, "m/s", 0.5, "wanted speed"),
-        "speed": Field(1, "m/s", 0.5, "speed along the goal, mean of the period"),
+        "target_speed": Field(1, "m/s", 0.5, "target speed"),
+        "speed": Field(1, "m/s", 0.5, "mean speed along the goal direction in the control period"),
     }
     remembers = {"targets": "({self.stages},)f8", "speed": "f8", "error": "f8"}
     reported = [*Directed.reported, "speed", "error"]
@@ -602,7 +632,7 @@ class Speed(InCurrent, Directed):
         return {"current": current, "segment_gain": gain} | values
 
     def _lesion(self, place: Floats, side: Floats) -> Floats:
-        """Gains (A, 2, S) of segments, ten of which have lost half, from numbers (A,) in [0, 1)."""
+        """Return the gains (A, 2, S) of segments: 0.5 for ten segments, from place and side (A,) in [0, 1)."""
         segments = self.animal.state["segment_gain"].shape[1]
         first = np.floor(place * (segments - 10))[:, None]
         q = np.arange(segments)
@@ -611,7 +641,7 @@ class Speed(InCurrent, Directed):
         return 1.0 - 0.5 * np.stack([hit & left, hit & ~left], 1)
 
     def target(self, row: Any, memory: Any) -> Any:
-        """Speed wanted now, m/s."""
+        """Return the present target speed, m/s."""
         return memory.targets[min(int(row.time / self.hold + 1e-6), self.stages - 1)]
 
     def sense(self, row, memory, observation):
@@ -619,7 +649,7 @@ class Speed(InCurrent, Directed):
         observation.target_speed[0] = self.target(row, memory)
 
     def reward(self, row: Any, memory: Any) -> Any:
-        super().reward(row, memory)  # keeps the accounts
+        super().reward(row, memory)  # updates energy and distance
         memory.speed = self.control_rate * self.along_goal(row, memory, memory.before)
         off = memory.speed - self.target(row, memory)
         memory.error += (abs(off) - memory.error) / max(np.rint(self.control_rate * row.time), 1.0)

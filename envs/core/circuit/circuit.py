@@ -77,7 +77,7 @@ class Population:
         tonic (number or (2, segments)): Change of E per unit of the brainstem's drive; for ``phase``, change of the
             frequency in Hz.
         threshold, gain, delay (s), adaptation, adaptation_delay (s), frequency (Hz): Constants of the dynamics.
-        output ({"tanh", "positive", "linear"}): Output function of ``leaky`` cells.
+        output ({"tanh", "positive", "linear"}): Output f of ``leaky`` cells: tanh, its positive part, or identity.
 
     Raises:
         ValueError: If a constant is missing, out of range or not part of the dynamics.
@@ -186,8 +186,8 @@ class Sense:
         signal: Signal of the animal, such as the lamprey's ``"edge_cell"`` (1/m, by side, times its ``feedback``) or
             the worm's ``"joint_angle"`` (rad).
         stretch ((from, to), joints): Part of the body over which a cell averages, relative to the joint of its segment,
-            negative towards the head. The part beyond an end of the body is cut off;
-            a cell without any part left reads 0.
+            negative towards the head. The part beyond an end of the body is cut off; a cell with its whole part beyond
+            reads 0.
     """
 
     population: str

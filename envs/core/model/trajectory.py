@@ -162,13 +162,13 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
     ) -> Trajectory:
         """Read a trajectory from a file that `save` wrote.
 
-        Untrusted files are safe: no code in the file is run, and no module is imported by name.
+        Untrusted files are safe: they can neither contain nor name code that is run.
 
         Args:
             path: The file.
             animal (Animal or its class): The animal that was simulated, if it is not part of this package or was made
-                from arguments that no file contains, such as control modules. If it is
-                missing, the trajectory has only its signals, and films cannot be made.
+                from arguments that no file contains, such as control modules. If it is missing, the trajectory has only
+                its signals, and films cannot be made.
             largest: Largest allowed size of the arrays in bytes, checked before the file is unpacked.
 
         Raises:
