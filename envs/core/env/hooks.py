@@ -13,19 +13,15 @@ import functools
 import inspect
 import textwrap
 import types
-import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
-from numba.core.errors import NumbaError, NumbaExperimentalFeatureWarning
+from numba.core.errors import NumbaError
 from numpy.typing import NDArray
 
 from ..kernels.jit import kernel, rebound
 from .spec import LIMIT
-
-# numba tells when one record begins as another does, though it takes the kernel of the right one.
-warnings.filterwarnings("ignore", ".* has been considered a subtype", NumbaExperimentalFeatureWarning)
 
 NAMES = ("prepare", "command", "reward", "ending", "sense", "info")
 """Hooks that every task has."""
@@ -238,6 +234,10 @@ class Hooks:
             if name not in memory and name not in state:
                 continue
             holder, (dtype, *_) = ("memory", memory[name]) if name in memory else ("row", state[name])
+            if flat and int(np.prod(dtype.shape)) != target[name].shape[0]:
+                raise TypeError(
+                    f"observation.{name} has {target[name].shape[0]} entries, {holder}.{name} {dtype.shape}"
+                )
             lines += [f"    {'    ' * k}for i{k} in range({n}):" for k, n in enumerate(dtype.shape)]
             index = ", ".join(f"i{k}" for k in range(dtype.ndim))
             place = " + ".join(f"i{k} * {int(np.prod(dtype.shape[k + 1 :]))}" for k in range(dtype.ndim)) or "0"
