@@ -367,15 +367,17 @@ def crosses_exactly(points):
     )
 
 
-def test_self_crossing_against_every_pair():
+@pytest.mark.parametrize("spread", [0.0, 0.9])
+def test_self_crossing_against_every_pair(spread):
     rng = np.random.default_rng(0)
     angle = np.cumsum(rng.normal(rng.uniform(0, 0.4, (100, 1)), rng.uniform(0.1, 0.8, (100, 1)), (100, 25)), 1)
     points = np.empty((100, 26, 2))
-    chain_points(angle, np.zeros((100, 2)), np.ones(100), np.ones(25), np.ones(25), points)
+    lengths = 1.0 + spread * (-1.0) ** np.arange(25)
+    chain_points(angle, np.zeros((100, 2)), np.ones(100), lengths, np.ones(25), points)
     expected = np.array([crosses_exactly(chain) for chain in points])
     assert 20 < expected.sum() < 80
     crossed = np.empty(100, np.bool_)
-    self_crossing(angle, np.ones(25), np.empty((26, 2)), crossed)
+    self_crossing(angle, lengths, np.empty((26, 2)), crossed)
     np.testing.assert_array_equal(crossed, expected)
 
 

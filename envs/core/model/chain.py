@@ -89,8 +89,8 @@ def crosses_itself(angle, length, scratch):
         ax, ay, bx, by = scratch[i, 0], scratch[i, 1], scratch[i + 1, 0], scratch[i + 1, 1]
         for j in range(i + 2, n):
             cx, cy, dx, dy = scratch[j, 0], scratch[j, 1], scratch[j + 1, 0], scratch[j + 1, 1]
-            # Rods of unit length further apart than 2 cannot meet.
-            if (cx - ax) * (cx - ax) + (cy - ay) * (cy - ay) > 4.0:
+            reach = length[i] + length[j]  # rods that start further apart than this cannot meet
+            if (cx - ax) * (cx - ax) + (cy - ay) * (cy - ay) > reach * reach:
                 continue
             if (_side(ax, ay, bx, by, cx, cy) > 0.0) != (_side(ax, ay, bx, by, dx, dy) > 0.0) and (
                 _side(cx, cy, dx, dy, ax, ay) > 0.0
