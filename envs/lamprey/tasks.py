@@ -84,7 +84,7 @@ class LampreyTask(Task):
     reported = ["time", "centre", "work"]
     informs = dict.fromkeys(("energy_spent", "distance", "economy", "priced_distance"), "f8")
     drives = True
-    residual_to = "the cord's own motoneurons, whose action is zero"
+    residual_to = "the output of the cord; zero actions are the cord alone"
     control_rate = 50.0
     head_extra = table()["head_extra"]
     """Relative increase of the drive in the head segments of a cord that actions do not drive."""
@@ -420,7 +420,7 @@ class Economy(Weakened, InCurrent):
     options = {
         **Weakened.options,
         **InCurrent.options,
-        "bearing": Option(-np.pi, np.pi, "rad", "of the place from the direction of the body, positive to the left"),
+        "bearing": Option(-np.pi, np.pi, "rad", "bearing of the place from the body axis, positive to the left"),
     }
     hidden = {
         "current_speed": Hidden(0.0, 0.15),
@@ -561,7 +561,7 @@ class Escape(Weakened, Directed):
     score = Score("priced_distance", "m", failed=-1.0)
     options = {
         **Weakened.options,
-        "bearing": Option(-np.pi, np.pi, "rad", "of the goal from the direction of the body, positive to the left"),
+        "bearing": Option(-np.pi, np.pi, "rad", "bearing of the goal from the body axis, positive to the left"),
     }
 
     def begin(self, episodes, rows):

@@ -143,7 +143,7 @@ class Worm(InLanes):
         self.rod_masses = np.full(count, self._mass)
         """Mass of each rod relative to the mean."""
         self.scratch = np.zeros((count + 1, 2))
-        """Work space of `crosses_itself`."""
+        """Scratch space of `crosses_itself`."""
 
     def _read(self, circuit: Circuit | str | Path | None) -> Circuit | None:
         """Load a circuit and check that it fits this worm."""

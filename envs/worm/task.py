@@ -86,8 +86,8 @@ class WormTask(Task):
         "n_rods": "number of rods; by default that of ``params``, or 25",
         "params": "``WormParams``, or a mapping with changes to the task's parameters",
         "kymogram": (
-            'replaces the animal in ``actions="residual"``, where actions add to this kymogram: name of a '
-            "recording, file, or angles (frames, joints) in rad with 32 frames per second"
+            'base of ``actions="residual"`` instead of the animal\'s own controller: name of a recording, file, or '
+            "angles (frames, joints) in rad with 32 frames per second"
         ),
         "circuit": (
             "nervous system: a ``Circuit``, a file, or ``ahead``; actions add to its control angles, or set factors on "

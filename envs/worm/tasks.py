@@ -34,7 +34,7 @@ They are means of 64 episodes of `Medium` without curl, from seed 0.
 
 
 class Forward(WormTask):
-    """Move fast and efficiently in the initial direction of the body.
+    """Base class of tasks to move fast and efficiently in the initial direction of the body.
 
     ## Rewards
 
@@ -70,7 +70,7 @@ class Forward(WormTask):
     observes = {"direction": Field(2, "1", 1.0, "goal direction, along and to the left of the head")}
     reference_text = "the paper's sine, steered by the goal direction"
     steers = {"gain": 0.1, "limit": 0.3, "integral": 0.03}
-    options: Mapping[str, Option] = {"curl": Option(-0.5, 0.5, "rad", "added to the control angles of all joints")}
+    options: Mapping[str, Option] = {"curl": Option(-0.5, 0.5, "rad", "angle added to all control angles")}
     hidden: Mapping[str, Hidden] = {"curl": Hidden(-0.15, 0.15)}
     remembers = {"goal": "2f8", "start": "2f8", "paid": "f8", "heat": "f8", "curl": "f8", **REMEMBERED}
     informs = dict.fromkeys(("distance", "speed", "power", "heat", "priced_speed", "cost_of_transport"), "f8")
@@ -232,7 +232,7 @@ class Medium(Forward):
         params = arguments.get("params")
         for name in self.derived:
             if isinstance(params, Mapping) and name in params:
-                raise ValueError(f"params: {name} follows from the medium in this task, got {shown(params[name])}")
+                raise ValueError(f"params: {name} follows from the medium and cannot be set, got {shown(params[name])}")
         super().__init__(**arguments)
 
     @property
@@ -250,7 +250,7 @@ class Medium(Forward):
         for name in self.derived:
             if name in episodes.options:
                 raise ValueError(
-                    f"options: {name} follows from the medium in this task, give {', '.join(self.options)}"
+                    f"options: {name} follows from the medium and cannot be set, use {', '.join(self.options)}"
                 )
         sigma = episodes.memory["sigma"] = self.medium(episodes)
         perpendicular, parallel = friction(sigma)
@@ -418,7 +418,7 @@ class Recorded(WormTask):
     time_step = 0.1 / FRAME_RATE
     reference_text = "the recorded kymogram"
     options = {
-        "curl": Option(-0.5, 0.5, "rad", "added to the control angles of all joints"),
+        "curl": Option(-0.5, 0.5, "rad", "angle added to all control angles"),
         "drag": Option(0.1, 10.0, "1", "factor on the friction of the medium"),
     }
     hidden = {"curl": Hidden(-0.12, 0.12), "drag": Hidden(0.5, 2.0, logarithmic=True)}
@@ -484,7 +484,7 @@ class Escape(Recorded):
         "side": Field(1, "1", 1.0, "side to turn to, 1 left, -1 right"),
         "reversed": Field(1, "m", 1e-3, "distance reversed"),
         "turned": Field(1, "rad", 1.0, "angle turned"),
-        "stage": Field(1, "1", 1.0, "stage 0, 1, 2"),
+        "stage": Field(1, "1", 1.0, "stage of the escape, 0, 1 or 2"),
     }
     remembers = {
         **dict.fromkeys(("goal", "start", "turn_centre"), "2f8"),
