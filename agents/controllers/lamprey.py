@@ -27,8 +27,8 @@ BY_JOINT = ("motoneuron", "muscle")
 class LampreyCPG(RowMemory):
     """Spinal cord as a policy, which reads edge cells and commands motoneurons or muscles; one cord per row.
 
-    In the model, cord and body interact every 10 ms, here once per control period. At 50 Hz frequency and speed
-    differ by less than 2 %; at 20 Hz a quarter of the speed is lost.
+    Cord and body interact once per control period; in the model, they interact every 10 ms. At a control rate of 50 Hz,
+    frequency and speed differ from the model by less than 2 %; at 20 Hz, the lamprey loses a quarter of its speed.
 
     Args:
         tonic: Tonic level of excitation.
@@ -36,7 +36,7 @@ class LampreyCPG(RowMemory):
         head_extra: Relative increase of the level in the head segments; by default the paper's.
         control_rate (Hz): Control rate, a divisor of 100 Hz.
         kick: Initial excitation xi+ of the excitatory interneurons (EIN) on the left, or on the right if negative. With
-            0 there is never a rhythm.
+            0 the rhythm does not start.
         drive ({"motoneuron", "muscle"}): ``"motoneuron"``: commands equivalent to the inputs of the cord's motoneurons;
             ``"muscle"``: their outputs. Both are means over the segments of a joint and over a control period.
     """

@@ -110,7 +110,7 @@ class LampreyParams:
             column = option.check(name, value)
             if not (column.shape == np.shape(self.length) and column.ndim == 1 and 3 <= column.size <= MAX_LINKS):
                 raise ValueError(
-                    f"{name} must be one number per link, with 3 to {MAX_LINKS} links and the shape of length, "
+                    f"{name} must be one number for each of 3 to {MAX_LINKS} links, as many as in length, "
                     f"got {shown(value)}"
                 )
         joints = len(self.length) - 1
@@ -153,8 +153,8 @@ class LampreyParams:
             fill: Area of a cross section divided by w h: pi / 4 for an ellipse, 1 / 4 for the values of Table 3.
             drag, nose_drag: Coefficient C of Eq. 5, across the body, and along it for its largest cross section
                 ``fill`` w h. The drag along the body acts on the first third, distributed 3 : 2 : 1 over three of ten
-                links as in Table 3. A ``nose_drag`` of 0.8 gives the size of its values, which the paper calls
-                estimates.
+                links as in Table 3. A ``nose_drag`` of 0.8 results in drag as large as in this table, which the paper
+                calls an estimate.
             **others: Parameters of muscles, ``water`` and ``feedback``, see the class.
 
         Raises:

@@ -392,9 +392,9 @@ class Economy(Weakened, InCurrent):
 
     ## Description
 
-    The lamprey of Ekeberg (1993) swims to a place that is {away:g} m ahead, up to 0.8 rad to either side.
-    The time is {duration:g} s. ``info["distance"]`` is the largest approach since the start, without the last
-    {near:g} m.
+    The lamprey of Ekeberg (1993) swims to a place that is {away:g} m away, up to 0.8 rad to either side of its
+    direction. The time is {duration:g} s. ``info["distance"]`` is the largest approach since the start, without the
+    last {near:g} m.
 
     | hidden quantity       | range          | effect                                                           |
     |-----------------------|----------------|------------------------------------------------------------------|
@@ -553,8 +553,8 @@ class Escape(Weakened, Directed):
 
     The task is hard because the lamprey must turn and accelerate from rest with an unknown weakness. The drive of the
     joints follows commands with a time constant of 35 ms, so that rhythms above the maximum of the cord, 5.3 Hz, do not
-    pay. By default, a cord in the loop swims in the goal direction, and actions add to its
-    commands. Zero actions are the animal's own controller.
+    pay. By default, a cord in the loop swims in the goal direction, and actions add to its commands. Zero actions are
+    the animal's own controller.
     """
 
     steering = Steering(0.4, 0.6, 0.3)

@@ -52,9 +52,9 @@ class Worm(InLanes):
         threads: Number of threads. Results do not depend on it.
         circuit (Circuit, file, or name): Nervous system, only with ``midpoint``: a `core.circuit.Circuit`, a TOML file,
             or ``"ahead"``. The drive is added to its outputs, which are control angles. Rows then also have the
-            parameters of the circuit and ``feedback`` (n - 1,), a factor on each sensed joint angle. The
-            start value ``kick`` (), by default 0.1, excites all cells of the first population; ``neuron`` sets the
-            state of all cells.
+            parameters of the circuit and ``feedback`` (n - 1,), a factor on each sensed joint angle. The start value
+            ``kick`` (), by default 0.1, excites all cells of the first population; ``neuron`` sets the state of all
+            cells.
 
     Raises:
         ValueError: If the scheme is unknown, ``dt`` or ``threads`` is out of range, or the circuit does not fit.
