@@ -72,7 +72,7 @@ class LampreyTask(Task):
     tonic = 0.4
     """Best tonic level of the cord at this cost; used with ``actions="residual"`` if ``steering`` is None."""
     steering: Steering | None = None
-    """Steering of a cord in the loop, to which ``actions="residual"`` then adds commands; None for no such cord."""
+    """Steering of a cord in the loop, to which ``actions="residual"`` then adds commands; None without this cord."""
     amplitude = 1.0
     """Maximum residual command of one spatial cosine."""
     price = 1.6
