@@ -1,4 +1,4 @@
-"""Rat vibrissa, after Quist et al. (2014)."""
+"""Rat whisker as a chain of rigid links (Quist et al., 2014)."""
 
 from ..core.model.beam import Hair
 from .animal import Whisker, follow, wall

@@ -1,4 +1,4 @@
-"""The vibrissa as an animal: rows of state that can be started, advanced and read."""
+"""The whisker chain as an animal: rows of state that can be started, advanced and read."""
 
 from __future__ import annotations
 
@@ -20,48 +20,51 @@ from .params import PHYSICAL, WhiskerParams
 _SCHEMES = {"complementarity": (COMPLEMENTARITY, LANES), "events": (LOCATED, 1)}
 
 FAR = 1.0
-"""Distance (m) from the base at which an unused peg stands."""
+"""Distance (m) of an unused peg from the base."""
 
 HALVINGS = 4
-"""How often the time step is halved before a step counts as not solved."""
+"""Largest number of halvings of the time step before a row fails."""
 
 
 class Whisker(InLanes):
-    """Rat vibrissa of Quist et al. (2014).
+    """Rat whisker as a chain of rigid links (Quist et al., 2014).
 
-    Its drive is the angular acceleration of the base (rad/s^2, counter-clockwise) and the acceleration
-    of the base along world x and y (m/s^2); :func:`follow` makes it from a motion. At rest the whisker lies
-    along x from the origin. M, Fx and Fy are what the whisker exerts on the follicle, in the axes of link 1:
-    a counter-clockwise push against a peg gives three negative numbers. They and ``joint_force`` hold for
-    the start of the last time step, and jump at an impact; ``base_wrench_mean`` is the impulse since the last
-    ``advance`` began, over that time. Signals, by name, each with a leading axis of rows:
+    The drive is the angular acceleration of the base (rad/s^2, counter-clockwise) and its acceleration along world x
+    and y (m/s^2); :func:`follow` computes it from a motion. At rest the whisker points along x from the origin.
+
+    The wrench M, Fx, Fy is the moment and force of the whisker on the follicle, in the axes of link 1. All three are
+    negative if the whisker turns counter-clockwise against a peg. The wrench and ``joint_force`` refer to the start of
+    the last time step and jump at impacts; ``base_wrench_mean`` is the mean over the last ``advance``.
+
+    Signals by name, each with a leading axis of rows:
 
     {signals}
 
-    It starts unbent and at rest unless it is given ``base`` (2,) m, ``base_velocity`` (2,) m/s, ``base_angle`` rad,
-    ``base_rate`` rad/s; ``link_angle`` (n,) rad, the headings; ``link_rate`` (n,) rad/s, which otherwise are all the
-    base's; ``peg`` (pegs, 2) m, ``peg_radius`` (pegs,) m (0 is a point), ``peg_velocity`` (pegs, 2) m/s.
+    By default the whisker starts unbent and at rest. The start values are ``base`` (2,) m, ``base_velocity`` (2,) m/s,
+    ``base_angle`` rad, ``base_rate`` rad/s, ``link_angle`` (n,) rad (headings), ``link_rate`` (n,) rad/s (by default
+    that of the base), ``peg`` (pegs, 2) m, ``peg_radius`` (pegs,) m (0: a point) and ``peg_velocity`` (pegs, 2) m/s.
 
     Args:
-        params: With ``friction`` above 0 the steps solve for friction too, and a row may change its coefficient.
-        dt (s): Time step. 1e-4 s gives M within 0.02% and Fy within 1%.
-        scheme ({"complementarity", "events"}): Contact closed at each step's end, or located within the step with the
-            paper's restitution.
-        pegs: Pegs, each a point or a disc; unused ones stand ``FAR`` away.
-        threads: Threads that advance many rows. Results do not depend on it.
+        params: Physical parameters. If ``friction`` is positive, contacts have friction, and rows can change its
+            coefficient.
+        dt (s): Time step. With 1e-4 s, M is accurate to 0.02% and Fy to 1%.
+        scheme ({"complementarity", "events"}): Contacts are closed at the end of each step, or collisions are located
+            within the step and resolved with the paper's restitution.
+        pegs: Number of pegs, each a point or a disc. Unused pegs are at the distance ``FAR``.
+        threads: Number of threads for many rows. Results do not depend on it.
 
     Raises:
-        ValueError: For an unknown scheme, or a ``dt``, ``pegs`` or ``threads`` that is not positive.
+        ValueError: If ``scheme`` is unknown, or ``dt``, ``pegs`` or ``threads`` is out of range.
     """
 
     SIGNALS: Mapping[str, Signal] = {
         "time": Signal("()", "s"),
-        "base": Signal("(2,)", "m", "where the follicle is"),
+        "base": Signal("(2,)", "m", "position of the follicle"),
         "base_velocity": Signal("(2,)", "m/s"),
         "base_angle": Signal("()", "rad", "heading of link 1", lambda self, rows: rows["link_angle"][:, 0]),
         "base_rate": Signal("()", "rad/s"),
         "base_acceleration": Signal(
-            "()", "rad/s^2", "as driven, held since the last ``advance`` began", lambda self, rows: rows["drive"][:, 0]
+            "()", "rad/s^2", "as driven during the last ``advance``", lambda self, rows: rows["drive"][:, 0]
         ),
         "link_angle": Signal("(n,)", "rad", "heading of each link, base to tip"),
         "link_rate": Signal("(n,)", "rad/s", "mean over the last time step"),
@@ -73,33 +76,33 @@ class Whisker(InLanes):
         "joint_power": Signal(
             "(n - 1,)",
             "W",
-            "of spring and damper on the links, as their torque",
+            "power of spring and damper on the links",
             lambda self, rows: -self.joint_torque(rows) * np.diff(rows["link_rate"]),
         ),
         "node": Signal("(n + 1, 2)", "m", "base, joints, tip", "nodes"),
         "base_wrench": Signal("(3,)", "N m, N, N", "M, Fx, Fy", "wrench"),
         "base_wrench_mean": Signal(
-            "(3,)", "N m, N, N", "the same as mean over the last ``advance``", lambda self, rows: wrench_mean(rows)
+            "(3,)", "N m, N, N", "mean of M, Fx, Fy over the last ``advance``", lambda self, rows: wrench_mean(rows)
         ),
         "peg": Signal("(pegs, 2)", "m", "centre", lambda self, rows: rows["peg"].swapaxes(1, 2)),
-        "gap": Signal("(pegs,)", "m", "free distance to it; inf beyond its tip"),
+        "gap": Signal("(pegs,)", "m", "distance to the whisker; inf beyond its tip"),
         "contact_force": Signal(
             "(pegs, 2)",
             "N",
-            "push across and drag along the whisker",
+            "normal and tangential force on the whisker",
             lambda self, rows: rows["contact_force"].swapaxes(1, 2),
         ),
-        "contact_place": Signal("(pegs,)", "1", "arc length of the contact over the whole"),
+        "contact_place": Signal("(pegs,)", "1", "arc length of the contact, in lengths"),
         "contact_force_mean": Signal(
             "(pegs,)",
             "N",
-            "push across as mean over the last ``advance``",
+            "mean normal force over the last ``advance``",
             lambda self, rows: rows["contact_sum"] / np.maximum(rows["span"], 1e-300)[:, None],
         ),
         "base_moment_mean": Signal(
             "()", "N m", "M of ``base_wrench_mean``", lambda self, rows: wrench_mean(rows)[:, 0]
         ),
-        "collision_energy": Signal("()", "J", 'lost in collisions, ``scheme="events"``'),
+        "collision_energy": Signal("()", "J", 'lost in collisions with ``scheme="events"``'),
         "energy": Signal("()", "J", "kinetic and elastic, see :meth:`energy`"),
     }
 
@@ -153,7 +156,7 @@ class Whisker(InLanes):
         )
 
     def rows(self, count: int) -> NDArray[Any]:
-        """Make ``count`` rows of state: along x from the origin, at rest, pegs away."""
+        """Return ``count`` rows of state: unbent along x from the origin, at rest, with pegs out of reach."""
         rows = np.zeros(count, self.state)
         for name, value in self._defaults.items():
             rows[name] = value
@@ -193,7 +196,7 @@ class Whisker(InLanes):
         fresh["base_velocity_mean"] = fresh["base_velocity_before"] = fresh["base_velocity"]
         fresh["peg_side"] = np.where(self.at_pegs(fresh)[1] >= 0.0, 1.0, -1.0)
         if (self.gap(fresh) < 0.0).any():
-            raise ValueError(f"start: peg must lie beside the whisker, got a gap of {self.gap(fresh).min():g} m")
+            raise ValueError(f"start: peg must not overlap the whisker, got a gap of {self.gap(fresh).min():g} m")
         inertia, moment = self.matrices(fresh)
         speed = fresh["link_rate"]
         fresh["momentum"] = np.sum(inertia * speed[:, None, :], 2) + np.sum(moment * fresh["base_velocity"][:, None], 2)
@@ -205,10 +208,10 @@ class Whisker(InLanes):
         return self.dt, self.profile
 
     def advance(self, rows: NDArray[Any], ids: NDArray[np.int64], drive: NDArray[np.float64], steps: int) -> None:
-        """Advance ``rows[ids]`` by ``steps`` time steps with the drive (A, 3) held.
+        """Advance ``rows[ids]`` by ``steps`` time steps with a constant drive (A, 3).
 
-        Where a step is not solved, that row goes back and takes half the time step. A row that fails
-        keeps its last valid state and gets a ``status`` listed in ``failures``.
+        A row with an unsolved step repeats the call with half the time step, at most `HALVINGS` times. A row that
+        still fails keeps its last valid state and gets a ``status`` listed in ``failures``.
         """
         super().advance(rows, ids, drive, steps)
         for halving in range(1, HALVINGS + 1):
@@ -219,7 +222,7 @@ class Whisker(InLanes):
             self._stepper.advance(rows, failed, steps * 2**halving, self.dt / 2**halving, self.profile)
 
     def nodes(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Base, joints and tip, (B, n + 1, 2) m."""
+        """Return the positions of base, joints and tip, (B, n + 1, 2) m."""
         angle = rows["link_angle"]
         link = (rows["length"] / self.params.n_links)[:, None, None]
         nodes = np.zeros((len(rows), self.params.n_links + 1, 2))
@@ -227,7 +230,7 @@ class Whisker(InLanes):
         return nodes + rows["base"][:, None]
 
     def at_pegs(self, rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """Place along and across the nearest link of each peg, distance, and the link, each (B, pegs)."""
+        """Return each peg's place along and across its nearest link (m), its distance (m), and the link, (B, pegs)."""
         link = (rows["length"] / self.params.n_links)[:, None, None]
         angle = rows["link_angle"][:, None, 1:]
         s, c = np.sin(angle), np.cos(angle)
@@ -242,7 +245,7 @@ class Whisker(InLanes):
         return along, across, distance, nearest + 1
 
     def gap(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Free distance between whisker and pegs (B, pegs) m: inf for a point beyond the tip, or at the follicle."""
+        """Return the distance between whisker and pegs (B, pegs) m; inf for a point beyond the tip or in link 1."""
         along, across, distance, link = self.at_pegs(rows)
         length, last = (rows["length"] / self.params.n_links)[:, None], self.params.n_links - 1
         free = ((link == last) & (along > length)) | ((link == 1) & (along < 0.0))
@@ -251,12 +254,12 @@ class Whisker(InLanes):
         return np.where(point, np.where(free, np.inf, here), disc)
 
     def contact_place(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Arc length of each contact over the whole length (B, pegs), NaN where there is none."""
+        """Return the arc length of each contact in lengths (B, pegs), NaN without contact."""
         place = rows["contact_link"] + rows["contact_place"] * (self.params.n_links / rows["length"])[:, None]
         return np.where(rows["touch"] > 0.0, place / self.params.n_links, np.nan)
 
     def matrices(self, rows: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Inertia (B, n, n) kg m^2 by the headings, and (B, n, 2) kg m by them and the base's velocity."""
+        """Return the inertia of the headings (B, n, n) kg m^2, and their coupling to the base (B, n, 2) kg m."""
         angle = rows["link_angle"]
         link = rows["length"] / self.params.n_links
         swing = np.cos(angle[:, :, None] - angle[:, None, :])
@@ -265,7 +268,7 @@ class Whisker(InLanes):
         return (rows["mass"] * link**2)[:, None, None] * self._inertia * swing, moment
 
     def speeds(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Rates of the links now (B, n) rad/s, from the momenta: the base's as driven, M v = p for the others."""
+        """Return the current rates of the links (B, n) rad/s: the driven one of link 1, and M v = p for the rest."""
         inertia, moment = self.matrices(rows)
         driven = inertia[:, :, 0] * rows["base_rate"][:, None] + np.sum(moment * rows["base_velocity"][:, None], 2)
         rates = np.empty_like(rows["link_angle"])
@@ -274,14 +277,16 @@ class Whisker(InLanes):
         return rates
 
     def energy(self, rows: NDArray[Any], rates: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
-        """Kinetic and elastic energy, (B,) J.
+        """Return the kinetic and elastic energy, (B,) J.
+
+        The midpoint rule does not damp motions that are much faster than a step. If a peg shakes the stiff joints near
+        the base, the momenta alternate from step to step, and so do the rates computed from them. With a peg at 10% of
+        the length, the energy is then 40% too high at the default time step (2% at 20 us). The mean rates over a step
+        (``link_rate``) do not alternate: pass them if you add up energies.
 
         Args:
             rows ((B,) records)
-            rates ((B, n) array, rad/s): Of the links; by default `speeds`. The midpoint rule does not damp what is much
-                faster than a step: where a peg shakes the stiff joints near the base, momenta alternate from step to
-                step, and rates with them. At the default step and a peg at 10% of the length this makes the energy 40%
-                too high (20 us: 2%). The mean rates over a step have none of it: give these where energies are summed.
+            rates ((B, n) array, rad/s): Rates of the links; by default `speeds`.
         """
         inertia, moment = self.matrices(rows)
         rates, base = self.speeds(rows) if rates is None else rates, rows["base_velocity"]
@@ -291,7 +296,7 @@ class Whisker(InLanes):
         return kinetic + 0.5 * rows["stiffness"] * np.sum(self.profile[2, 1:] * bend**2, 1)
 
     def joint_torque(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Torque (B, n - 1) N m of springs and dampers."""
+        """Return the torque of springs and dampers, (B, n - 1) N m."""
         rate = np.diff(rows["link_rate"])
         bend = np.diff(rows["link_angle"]) - 0.5 * rows["step_length"][:, None] * rate - rows["rest_angle"]
         stiffness, damping = (
@@ -300,8 +305,9 @@ class Whisker(InLanes):
         return stiffness * bend + damping * rate
 
     def joint_force(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Force (B, n - 1, 2) N of each link on the one before it."""
-        # What the masses beyond a joint lack to their acceleration, which is the change of their mean velocities.
+        """Return the force of each link on the one before it, (B, n - 1, 2) N."""
+        # Contact force minus mass times acceleration, summed over the masses beyond the joint. The acceleration is the
+        # change of their mean velocity.
         dt, link = rows["step_length"][:, None], (rows["length"] / self.params.n_links)[:, None]
         turn, before = dt * rows["link_rate"], dt * rows["link_rate_before"]
         start = rows["link_angle"] - turn
@@ -322,7 +328,7 @@ class Whisker(InLanes):
         return np.cumsum(load[:, ::-1], 1)[:, -2::-1]
 
     def _normal(self, rows: NDArray[Any], o: int, angle: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Direction (B, 2) in which peg ``o`` pushes, at the start of the last step with the headings ``angle``."""
+        """Return the direction (B, 2) of the push of peg ``o`` for the headings ``angle`` at the last step's start."""
         each, dt = np.arange(len(rows)), rows["step_length"][:, None]
         link = rows["contact_link"][:, o].astype(int)
         tangent = np.stack([np.cos(angle), np.sin(angle)], 2)
@@ -336,21 +342,21 @@ class Whisker(InLanes):
 
 
 def wrench_mean(rows: NDArray[Any]) -> NDArray[np.float64]:
-    """Mean M (N m), Fx and Fy (N) since the last ``advance`` began, (B, 3)."""
+    """Return the mean of M (N m), Fx and Fy (N) over the last ``advance``, (B, 3)."""
     return rows["wrench_sum"] / np.maximum(rows["span"], 1e-300)[:, None]
 
 
 def wall(point: ArrayLike, direction: ArrayLike, pegs: int = 2) -> dict[str, NDArray[np.float64]]:
-    """Start values that make ``pegs`` pegs a wall: discs so large (10 km) that they are flat within 0.1 um.
+    """Return start values that turn ``pegs`` pegs into a wall.
 
-    Each stops one place of the whisker at a time. A whisker that sweeps over the wall with its tip's links bent
-    flat goes up to 0.04 mm into it with two pegs, 0.16 mm with one; pressed on it along half of its
-    length, 0.2 mm.
+    The pegs are discs with a radius of 10 km, which are flat to 0.1 um. Each disc stops one place of the whisker at a
+    time. If a whisker sweeps over the wall with its last links lying flat, it penetrates by up to 0.04 mm with two pegs
+    and 0.16 mm with one. If it is pressed on the wall along half of its length, it penetrates by up to 0.2 mm.
 
     Args:
-        point ((2,) array, m): Where the wall passes.
-        direction ((2,) array): Out of the wall, to the side on which the whisker is.
-        pegs: As many as the animal has.
+        point ((2,) array, m): Point of the wall.
+        direction ((2,) array): Normal of the wall, towards the whisker.
+        pegs: Number of pegs of the animal.
     """
     radius = 1e4
     out = np.asarray(direction, float) / np.linalg.norm(direction)
@@ -364,12 +370,12 @@ def follow(
     x: Callable[[float], ArrayLike] | None = None,
     y: Callable[[float], ArrayLike] | None = None,
 ) -> tuple[Callable[[float], NDArray[np.float64]], dict[str, Any]]:
-    """Drive and start values with which the base follows a motion.
+    """Return the drive and the start values with which the base follows a motion.
 
     Args:
-        hold (s): Time for which ``simulate`` holds a drive (its time step by default).
-        angle, x, y (functions of time): Of the base, rad and m, with a continuous slope; defined a little before time
-            0, too. Each gives a number, or one for each row (B,).
+        hold (s): Time for which ``simulate`` holds a drive constant; by default its time step.
+        angle, x, y (functions of time): Angle (rad) and position (m) of the base with continuous slopes, also defined
+            shortly before time 0. Each returns a number, or one per row (B,).
 
     Returns:
         drive, start: For :func:`gymnosoma.envs.simulate`.

@@ -1,12 +1,12 @@
-"""Mechanics of the vibrissa: records of one animal, and the variational integrator as a kernel.
+"""Mechanics of the whisker chain: records of one animal, and the variational integrator as kernels.
 
-A chain of n rigid links of length L, headings phi_i, with a point mass m_i at c_i along each, joined by
-springs k_i and dampers b_i (Quist et al., 2014). Link 1 sits in the follicle and moves as it is driven;
-the others are free. The state is the heading and its conjugate momentum p_i; a step solves the forced
-discrete Euler-Lagrange equation of the midpoint rule for the next heading.
+The chain has n rigid links of length L with headings phi_i and a point mass m_i at c_i along each link, joined by
+springs k_i and dampers b_i (Quist et al., 2014). Link 1 is in the follicle and follows the drive; the rest are free.
+The state consists of the headings and their conjugate momenta p_i. Each step solves the forced discrete
+Euler-Lagrange equation of the midpoint rule for the next headings.
 
-Kernels work on lanes (``core/kernels/lanes.py``): the last axis of every field is the animal. In all of them
-``x`` is a block of ``state_dtype`` and ``k`` one of ``work_dtype``; what a kernel writes is in their fields.
+Kernels work on lanes (``core/kernels/lanes.py``): the last axis of every field is the animal. ``x`` is a block of
+``state_dtype`` and ``k`` a block of ``work_dtype``; kernels write to their fields.
 """
 
 from __future__ import annotations
@@ -23,38 +23,38 @@ UNSOLVED, BROKEN = 1.0, 2.0
 """Status codes: the equations of a step were not solved; the state is not finite."""
 
 PARAMETERS = ("length", "mass", "stiffness", "damping", "friction", "restitution", "stop_at_contact")
-"""Numbers of a row; ``rest_angle`` has one for each joint."""
+"""Parameters of a row with one number; ``rest_angle`` has one per joint."""
 
 PASSES = 24
-"""Newton passes after which a step counts as not solved."""
+"""Largest number of Newton iterations in a step."""
 
 TOLERANCE = 1e-6
-"""Size (rad) of the last Newton correction of a step."""
+"""Norm (rad) of the correction at which the Newton iteration ends."""
 
 LARGEST_TURN = 1.5
-"""Turn (rad) of a link in one step beyond which the step counts as not solved."""
+"""Largest turn (rad) of a link in a step; larger turns count as unsolved."""
 
 MISSED = 1e-4
-"""A point found deeper than this (m) behind the whisker at a step's start is on its other side."""
+"""Largest depth (m) of a peg behind the whisker; deeper pegs count as being on the other side."""
 
 SWEEPS = 8
-"""Gauss-Seidel sweeps over several pegs within one Newton pass."""
+"""Gauss-Seidel sweeps over several pegs within one Newton iteration."""
 
 GRAZE = 1e-12
-"""Gap (m) that counts as closed where collisions are located."""
+"""Gap (m) that counts as closed when collisions are located."""
 
 INSTANT = 1e-9
-"""Duration (s) over which a collision's velocities are differenced; it cancels."""
+"""Duration (s) over which a collision's velocities are differenced; the result does not depend on it."""
 
 REST = 1e-9
-"""Speed (m/s) after a collision below which the whisker stays at the peg."""
+"""Speed (m/s) below which the whisker stays at the peg after a collision."""
 
 EVENTS, BOUNCES = 50, 20
-"""Collisions in one step, and how many of them may bounce; then the whisker stays."""
+"""Largest number of collisions in one step, and of those with a bounce; later ones have no restitution."""
 
 
 def state_dtype(n: int, pegs: int) -> np.dtype:
-    """Record of one vibrissa of ``n`` links among ``pegs`` pegs."""
+    """Return the record type of one whisker of ``n`` links and its ``pegs`` pegs."""
     return record(
         ("time", (), "s", ""),
         ("step", (), "1", "since reset"),
@@ -67,84 +67,85 @@ def state_dtype(n: int, pegs: int) -> np.dtype:
         ("momentum", n, "N m s", "conjugate to the headings"),
         ("linear_momentum", 2, "N s", ""),
         ("wrench", 3, "N m, N", "M, Fx, Fy on the follicle at the start of the last step, in the axes of link 1"),
-        ("span", (), "s", "since the last ``advance`` began, as are all sums"),
+        ("span", (), "s", "duration of the last ``advance``, as for all sums"),
         ("wrench_sum", 3, "N m s, N s", "of the wrench over time"),
         ("collision_energy", (), "J", "lost"),
         ("peg peg_velocity", (2, pegs), "m, m/s", "x; y"),
         ("peg_radius", pegs, "m", ""),
-        ("peg_side", pegs, "1", "+1 where the peg is on the left of the whisker, -1 on its right"),
+        ("peg_side", pegs, "1", "+1 if the peg is to the left of the whisker, -1 if to the right"),
         ("contact_force", (2, pegs), "N", "push; drag in the last step"),
         ("contact_sum", pegs, "N s", "of the push over time"),
-        ("touch", pegs, "1", "1 where it pushed in the last step"),
-        ("contact_link contact_place", pegs, "1, m", "link that is touched, and place along it"),
-        ("stopped", (), "1", "1 where a contact has stopped the base"),
+        ("touch", pegs, "1", "1 if it pushed in the last step"),
+        ("contact_link contact_place", pegs, "1, m", "touched link, and place along it"),
+        ("stopped", (), "1", "1 if a contact has stopped the base"),
         ("step_length", (), "s", "of the last step"),
         ("base_velocity_mean base_velocity_before", 2, "m/s", "over the last step, and over the one before"),
-        (" ".join(PARAMETERS), (), "m, kg, N m/rad, N m s/rad, 1 ...", "two are those of the first free joint"),
+        (" ".join(PARAMETERS), (), "m, kg, N m/rad, N m s/rad, 1 ...", "see `params.PHYSICAL`"),
         ("rest_angle", n - 1, "rad", "of each joint"),
     )
 
 
 def work_dtype(n: int, pegs: int, directions: int) -> np.dtype:
-    """Scratch space of a step of length dt; ``directions`` of a load by a peg are 2 with friction, else 1.
+    """Return the record type of the scratch space of a step of length dt.
 
-    Loads are numbered by peg, the push before the drag. What is of the step's end holds for the last Newton pass.
+    Each peg applies ``directions`` loads: push and drag (2) with friction, only the push (1) without. Loads are ordered
+    by peg. Fields for the end of the step refer to the last Newton iteration.
     """
     loads = pegs * directions
     return record(
         ("length", (), "m", "of a link"),
         ("base_move", 2, "m", "motion of the base in the step"),
-        ("peg_move", (2, pegs), "m", "and of the pegs"),
+        ("peg_move", (2, pegs), "m", "motion of the pegs in the step"),
         ("base_force base_inertia", (), "N m s", "LQ and LV of link 1 before a correction"),
         ("solved_force solved_inertia", (), "N m s", "the same once solved"),
-        ("solved_momentum", 2, "N s", "of the whole, once solved"),
-        ("follicle_moment", (), "N m s", "what the follicle takes"),
-        ("follicle_force", 2, "N s", "the same, in the axes of the world"),
-        # Sums along the chain.
-        ("joint_x joint_y", (), "m", "displacement of the joint that is reached"),
-        ("momentum_x momentum_y", (), "N s", "of all that lies beyond it; in the end of the whole"),
-        ("before", (), "rad", "correction of the link before"),
+        ("solved_momentum", 2, "N s", "momentum of the chain, once solved"),
+        ("follicle_moment", (), "N m s", "impulse of the moment on the follicle"),
+        ("follicle_force", 2, "N s", "impulse of the force on the follicle, along world x and y"),
+        # Running sums along the chain.
+        ("joint_x joint_y", (), "m", "displacement of the current joint"),
+        ("momentum_x momentum_y", (), "N s", "momentum of the links beyond the joint; at the end of all links"),
+        ("before", (), "rad", "correction of the previous link"),
         ("outer_torque", (), "N m s", "impulse of the joint at a link's outer end"),
-        # The elimination from tip to base, of what lies beyond a joint.
-        ("beyond_xx beyond_xy beyond_yy", (), "kg/s", "its mass, as the joint's displacement meets it, /dt"),
-        ("beyond_xw beyond_yw", (), "kg m/s", "its coupling of that displacement with the turn of the link before"),
-        ("beyond_ww", (), "kg m^2/s", "its resistance to that turn"),
-        ("left_x left_y left_turn", (), "N s, N m s", "residual that it hands on, the last to that turn"),
-        ("load_x load_y load_turn", loads, "1, 1, m", "the same of a unit of each load"),
+        # Elimination from tip to base: the links beyond a joint.
+        ("beyond_xx beyond_xy beyond_yy", (), "kg/s", "effective mass for a displacement of the joint, /dt"),
+        ("beyond_xw beyond_yw", (), "kg m/s", "coupling of that displacement with the turn of the previous link"),
+        ("beyond_ww", (), "kg m^2/s", "resistance to that turn"),
+        ("left_x left_y left_turn", (), "N s, N m s", "remaining residual of that displacement and turn"),
+        ("load_x load_y load_turn", loads, "1, 1, m", "the same for a unit of each load"),
         # Contacts.
         ("normal", (2, pegs), "1", "direction of a push"),
-        ("ready", pegs, "1", "1 where a peg may push"),
-        ("along across square", (), "m, m, m^2", "a peg by its nearest link, and the squared distance"),
-        ("peg_x peg_y", (), "m", "a peg from the base of a link"),
-        ("tangent", 2, "1", "of the link that it touches"),
-        ("gap slip", (), "m", "of a peg with the loads of the others"),
-        ("residual", loads, "m", "gap or slip at the end without loads"),
-        ("compliance", (loads, loads), "m/(N s)", "gap or slip by a unit of each load"),
-        ("impulse", loads, "N s", ""),
-        ("error unsolved", (), "rad^2, 1", "squared correction of a Newton pass; 1 where there is another"),
+        ("ready", pegs, "1", "1 if a peg can push"),
+        ("along across square", (), "m, m, m^2", "place of a peg at its nearest link, and squared distance"),
+        ("peg_x peg_y", (), "m", "position of a peg relative to the base of a link"),
+        ("tangent", 2, "1", "direction of the touched link"),
+        ("gap slip", (), "m", "gap and slip of a peg with the loads of the other pegs"),
+        ("residual", loads, "m", "gap or slip at the end of the step without loads"),
+        ("compliance", (loads, loads), "m/(N s)", "gap or slip per unit of each load"),
+        ("impulse", loads, "N s", "impulse of each load"),
+        ("error unsolved", (), "rad^2, 1", "squared correction of a Newton iteration; 1 if another one is needed"),
         # Constants of the step, by link or by the joint at its base.
         ("mass lever", n, "kg/s, m", "m/dt and c"),
-        ("outer_mass", n, "kg/s", "mass at the outer end of a link, by the lever rule, /dt"),
-        ("spin", n, "kg m^2/s", "what the lever rule misses in the moment of inertia, /dt"),
-        ("resistance", n, "N m s", "k dt/4 + b/2, of a joint to a correction"),
-        ("spring start_torque", n, "N m s", "k dt/2, and that times the bend of the joint at the step's start"),
+        ("outer_mass", n, "kg/s", "mass at the outer end of a link by the lever rule, /dt"),
+        ("spin", n, "kg m^2/s", "correction of the moment of inertia for the lever rule, /dt"),
+        ("resistance", n, "N m s", "k dt/4 + b/2, resistance of a joint to a correction"),
+        ("spring start_torque", n, "N m s", "k dt/2, and that times the bend of the joint at the start of the step"),
         # Motion of the links in the step.
         ("sin_start cos_start sin_end cos_end sin_middle cos_middle", n, "1", "of the headings"),
-        ("turn", n, "rad", "of the headings"),
-        ("mass_momentum", (2, n), "N s", "of the point masses"),
+        ("turn", n, "rad", "change of the headings"),
+        ("mass_momentum", (2, n), "N s", "momentum of the point masses"),
         ("discrete_force", n, "N m s", "LQ"),
-        # The elimination, of each link.
+        # Elimination of each link.
         ("pivot", n, "s/(kg m^2)", "inverse"),
-        ("coupling arm", (2, n), "kg m/s, m", "momentum of link and all beyond, displacement of its end, by its turn"),
-        ("correction", (1 + loads, n), "rad", "of its turn, by the residual, and by a unit of each load"),
-        ("gradient", (loads, n), "m", "of gaps and slips by the headings"),
+        ("coupling arm", (2, n), "kg m/s, m", "momentum of links from here on and displacement of the end, per turn"),
+        ("correction", (1 + loads, n), "rad", "of the turn, due to the residual and to a unit of each load"),
+        ("gradient", (loads, n), "m", "derivatives of gaps and slips by the headings"),
         ("saved", state_dtype(n, pegs).itemsize // 8, "", "state before an event"),
     )
 
 
 @kernel
 def _scale(x, k, profile, dt):
-    """Constants of a step of length ``dt`` from the parameters of each lane."""
+    """Compute the constants of a step of length ``dt`` from the parameters of each lane."""
     n, lanes = x.link_angle.shape
     for e in range(lanes):
         k.length[e] = x.length[e] / n
@@ -164,7 +165,7 @@ def _scale(x, k, profile, dt):
 
 @kernel
 def _direct(x, k):
-    """Sine and cosine of the headings."""
+    """Compute sine and cosine of the headings."""
     n, lanes = x.link_angle.shape
     angle = k.cos_start
     for i in range(n):
@@ -182,14 +183,14 @@ def _prepare(x, k, profile, dt):
     _direct(x, k)
 
 
-# Contacts at the step's start.
+# Contacts at the start of a step.
 
 
 @kernel
 def _nearest_link(x, k, o):
-    """Link closest to peg ``o``, where on it and how far; link 1, in the follicle, cannot be touched.
+    """Find the link nearest to peg ``o``, the place on it, and the distance; link 1 cannot be touched.
 
-    Of several discs in one place each takes another link, so that together they stop a whisker along a wall.
+    Discs at the same position choose different links, so that together they can stop a whisker along a wall.
     """
     n, lanes = x.link_angle.shape
     along, across, nearest, px, py = k.along, k.across, k.square, k.peg_x, k.peg_y
@@ -221,15 +222,16 @@ def _nearest_link(x, k, o):
 
 @kernel
 def _out_of_reach(link, along, length, n):
-    """Tell whether a peg lies beyond the tip or before the first link that can be touched."""
+    """Return whether a peg is beyond the tip or before the first link that can be touched."""
     return ((link == n - 1) & (along > length)) | ((link == 1) & (along < 0.0))
 
 
 @kernel
 def _signed_gap(radius, side, along, across, length, free):
-    """Gap (m) between a peg on a ``side`` of the whisker and the link it lies beside.
+    """Return the gap (m) between a peg on a ``side`` of the whisker and its nearest link.
 
-    A point is tested against the line of the link, a disc against the link; no gap to a point out of reach is closed.
+    The gap of a point is measured to the line through the link, that of a disc to the link itself. Points out of reach
+    have no contact.
     """
     beyond = along - min(max(along, 0.0), length)
     distance = math.sqrt(beyond * beyond + across * across)
@@ -239,9 +241,9 @@ def _signed_gap(radius, side, along, across, length, free):
 
 @kernel
 def _find_contact(x, k):
-    """Direction of a push by every peg at the step's start, and its moment arm about each joint.
+    """Compute the direction of each peg's push at the start of the step, and its moment arm about each joint.
 
-    A point pushes across the link, also a little past a node; a disc pushes away from its centre.
+    A point pushes perpendicular to the link, even slightly past a node. A disc pushes away from its centre.
     """
     n, lanes = x.link_angle.shape
     pegs = x.peg_radius.shape[0]
@@ -251,7 +253,7 @@ def _find_contact(x, k):
         _nearest_link(x, k, o)
         normal_x, normal_y, link, place = k.normal[0, o], k.normal[1, o], x.contact_link[o], x.contact_place[o]
         for e in range(lanes):
-            # A peg keeps its side of the whisker while it is within reach.
+            # A peg stays on its side of the whisker while it is within reach.
             radius = x.peg_radius[o, e]
             free = _out_of_reach(link[e], along[e], k.length[e], n)
             sign = 1.0 if across[e] >= 0.0 else -1.0
@@ -279,12 +281,12 @@ def _find_contact(x, k):
                     gradient[i, e] = arm * (push if a == 0 else drag)
 
 
-# A Newton pass.
+# A Newton iteration.
 
 
 @kernel
 def _predict(x, k, dt):
-    """Motion of base and pegs in the step, and a first guess of the turns: rates change as they did."""
+    """Compute the motion of base and pegs in the step, and extrapolate the rates to guess the turns."""
     n, lanes = x.link_angle.shape
     for e in range(lanes):
         k.turn[0, e] = dt * (x.base_rate[e] + 0.5 * dt * x.drive[0, e])
@@ -307,7 +309,7 @@ def _predict(x, k, dt):
 
 @kernel
 def _turn_links(x, k):
-    """Headings at the middle and the end of the step, and the momenta of the point masses between."""
+    """Compute the headings at the middle and end of the step, and the momenta of the point masses."""
     n, lanes = x.link_angle.shape
     turn, ux, uy = k.turn, k.joint_x, k.joint_y
     for e in range(lanes):
@@ -333,9 +335,10 @@ def _turn_links(x, k):
 
 @kernel
 def _factorise(k):
-    """Eliminate the headings from tip to base, for any residual and for a unit of each contact load.
+    """Eliminate the headings from tip to base, and apply a unit of each contact load.
 
-    The matrix of a Newton pass is M/dt + dt/4 K + b/2; mass, coupling and resistance stand for all beyond a joint.
+    The matrix of a Newton iteration is M/dt + dt/4 K + b/2. Mass, coupling and resistance represent all links beyond a
+    joint.
     """
     n, lanes = k.pivot.shape
     xx, xy, yy, xw, yw, ww = k.beyond_xx, k.beyond_xy, k.beyond_yy, k.beyond_xw, k.beyond_yw, k.beyond_ww
@@ -367,7 +370,7 @@ def _factorise(k):
 
 @kernel
 def _respond(k):
-    """Corrections by a unit of each load, and the compliance of gaps and slips, from the elimination."""
+    """Compute the corrections due to a unit of each load, and the compliance of gaps and slips."""
     n, lanes = k.pivot.shape
     loads = k.gradient.shape[0]
     for a in range(loads):
@@ -393,7 +396,7 @@ def _respond(k):
 
 @kernel
 def _substitute(k, a):
-    """Finish correction ``a`` of the headings, from base to tip."""
+    """Complete correction ``a`` of the headings from base to tip."""
     n, lanes = k.pivot.shape
     ux, uy, before = k.joint_x, k.joint_y, k.before
     for e in range(lanes):
@@ -410,7 +413,7 @@ def _substitute(k, a):
 
 @kernel
 def _balance(x, k):
-    """Residual p + LQ - LV of Quist et al. (2014), Eqs. 6-9, without contact, and the correction it asks for."""
+    """Compute the residual p + LQ - LV without contact (Quist et al., 2014, Eqs. 6-9) and its correction."""
     n, lanes = x.link_angle.shape
     s, c, turn, ux, uy, outward = k.sin_middle, k.cos_middle, k.turn, k.momentum_x, k.momentum_y, k.outer_torque
     gx, gy, gw = k.left_x, k.left_y, k.left_turn
@@ -446,7 +449,7 @@ def _balance(x, k):
 
 @kernel
 def _predict_contact(x, k):
-    """Gap of every peg at the step's end, and its slip in the step, to first order in the residual, without loads."""
+    """Predict gap at the end of the step and slip during it for each peg without loads, to first order."""
     n, lanes = x.link_angle.shape
     pegs = x.peg_radius.shape[0]
     loads = k.gradient.shape[0]
@@ -471,8 +474,8 @@ def _predict_contact(x, k):
         for e in range(lanes):
             along = tx[e] * px[e] + ty[e] * py[e]
             across = tx[e] * py[e] - ty[e] * px[e]
-            # For the step a small disc slides along its link, at a link's end and on a wall the place is kept:
-            # on a wall the nearest place jumps from one end to the other as the link turns.
+            # During the step a small disc slides along its link. At the end of a link and on a wall the place stays,
+            # because on a wall the nearest place jumps from one end to the other as the link turns.
             place, radius = x.contact_place[o, e], x.peg_radius[o, e]
             kept = (radius > 0.0) & ((place == 0.0) | (place == k.length[e]) | (radius > k.length[e]))
             away = math.sqrt((along - place) * (along - place) + across * across)
@@ -495,7 +498,7 @@ def _predict_contact(x, k):
 
 @kernel
 def _contact_impulse(x, k):
-    """Impulses of the pegs that close no gap below zero at the step's end and pull nowhere, within Coulomb's cone."""
+    """Compute the impulses of the pegs: no penetration at the end of the step, no pull, Coulomb friction."""
     lanes = x.time.shape[0]
     pegs = x.peg_radius.shape[0]
     loads = k.gradient.shape[0]
@@ -536,7 +539,7 @@ def _contact_impulse(x, k):
 
 @kernel
 def _correct(k):
-    """Correct the turns by the residual and the loads, and what the balance of link 1 needs; solved lanes stay."""
+    """Correct the turns and the balance of link 1 in the unsolved lanes."""
     n, lanes = k.pivot.shape
     loads = k.gradient.shape[0]
     before = k.before
@@ -557,7 +560,7 @@ def _correct(k):
             k.sin_end[i, e] += w * (c - 0.5 * w * s)
             k.cos_end[i, e] -= w * (s + 0.5 * w * c)
             k.error[e] += w * w
-    # The base's rows at the corrected headings: what the elimination left over is their derivative.
+    # Balance of the base at the corrected headings, whose derivative remains from the elimination.
     gx, gy, gw = k.left_x, k.left_y, k.left_turn
     for a in range(loads):
         for e in range(lanes):
@@ -575,12 +578,12 @@ def _correct(k):
         k.unsolved[e] = 0.0 if k.error[e] <= TOLERANCE * TOLERANCE else k.unsolved[e]  # NaN goes on
 
 
-# The solved step.
+# After the Newton iteration.
 
 
 @kernel
 def _change_momenta(x, k, dt):
-    """Momenta at the step's end, forces of the pegs, and what the follicle takes: the rest of the base's balance."""
+    """Compute momenta at the end of the step, forces of the pegs, and the impulse on the follicle."""
     n, lanes = x.link_angle.shape
     pegs = x.peg_radius.shape[0]
     loads = k.gradient.shape[0]
@@ -620,7 +623,7 @@ def _change_momenta(x, k, dt):
 
 @kernel
 def _move_on(x, k, dt):
-    """Wrench on the follicle in the axes of link 1 at the step's start; base, pegs and headings at its end."""
+    """Compute the wrench on the follicle in the axes of link 1 at the step's start, and move on to its end."""
     n, lanes = x.link_angle.shape
     mz, fx, fy = k.follicle_moment, k.follicle_force[0], k.follicle_force[1]
     for e in range(lanes):
@@ -658,16 +661,16 @@ def _move_on(x, k, dt):
 
 @kernel
 def step(x, k, dt):
-    """Take one step of the variational integrator; a contact that is ready closes no gap below zero at its end.
+    """Take one step of the variational integrator, without penetration at its end for contacts that are ready.
 
-    Quist et al. (2014), Eqs. 6-12: midpoint rule, forces f+ and f- each half a step's impulse. The contact acts at the
-    step's start in the direction that ``_find_contact`` found there. ``status`` becomes UNSOLVED where Newton's method
-    does not converge.
+    Quist et al. (2014), Eqs. 6-12: midpoint rule; each of the forces f+ and f- has half the impulse of a step. Contacts
+    act at the start of the step, in the direction set by ``_find_contact``. ``status`` becomes UNSOLVED if Newton's
+    method does not converge.
     """
     _predict(x, k, dt)
     for count in range(PASSES):
         _turn_links(x, k)
-        if count != 1:  # the first matrix serves the second pass too
+        if count != 1:  # the second iteration reuses the first matrix
             _factorise(k)
         _balance(x, k)
         _contact_impulse(x, k)
@@ -683,7 +686,7 @@ def step(x, k, dt):
 
 @kernel
 def _stop_base(x, e):
-    """Hold the base of a lane still from now on."""
+    """Stop the base of a lane and clear its drive."""
     x.stopped[e] = 1.0
     x.base_rate[e] = x.base_velocity[0, e] = x.base_velocity[1, e] = 0.0
     x.drive[0, e] = x.drive[1, e] = x.drive[2, e] = 0.0
@@ -691,7 +694,7 @@ def _stop_base(x, e):
 
 @kernel
 def _begin(x):
-    """Zero the sums of a control period; what is stopped is not driven."""
+    """Clear the sums of a control period, and the drive of stopped bases."""
     for e in range(x.time.shape[0]):
         x.span[e] = x.collision_energy[e] = 0.0
         if x.stopped[e] != 0.0:
@@ -706,17 +709,17 @@ def _begin(x):
 
 @kernel
 def prepare(xs, ks, dt, profile):
-    """Make constants of the parameters, for steps of :func:`complementarity`, whose arguments these are."""
+    """Compute constants from the parameters; the arguments are those of :func:`complementarity`."""
     _scale(xs[0], ks[0], profile, dt)
 
 
 @kernel
 def complementarity(xs, ks, steps, dt, profile):
-    """Take ``steps`` steps of ``dt`` (s) with contact closed at each step's end, after :func:`prepare`.
+    """Take ``steps`` steps of ``dt`` (s) with contacts closed at the end of each step; call :func:`prepare` first.
 
     Args:
         xs, ks ((1,) records of ``state_dtype`` and ``work_dtype`` in lanes)
-        profile ((4, n) float): Shares of the links: mass of the whole, centre over length of the link, stiffness and
+        profile ((4, n) float): For each link: fraction of the mass, position of the mass in links, and stiffness and
             damping relative to the first free joint.
     """
     x = xs[0]
@@ -739,12 +742,12 @@ def complementarity(xs, ks, steps, dt, profile):
 COMPLEMENTARITY = batch_kernel(complementarity, BROKEN, together=False, prepare=prepare)
 
 
-# Collisions within a step, all in one lane.
+# Collisions within a step; these kernels work on a single lane.
 
 
 @kernel
 def _least_gap(x, k):
-    """Least gap (m) of the pegs that do not touch, each on the side where it is known to be."""
+    """Return the smallest gap (m) of the pegs without contact, each measured from its side of the whisker."""
     n = x.link_angle.shape[0]
     least = 1e300
     for o in range(x.peg_radius.shape[0]):
@@ -758,7 +761,7 @@ def _least_gap(x, k):
 
 @kernel
 def _try_step(x, k, profile, dt):
-    """Step from the saved state, letting only those pegs push that touch; give the least gap of the others."""
+    """Step from the saved state with forces of touching pegs only; return the smallest gap of the remaining pegs."""
     for j in range(x.numbers.shape[0]):
         x.numbers[j, 0] = k.saved[j, 0]
     _prepare(x, k, profile, dt)
@@ -771,9 +774,9 @@ def _try_step(x, k, profile, dt):
 
 @kernel
 def _closing_time(x, k, profile, before, after, left):
-    """First instant (s) at which a gap closes, by regula falsi (Illinois); steps to it from the saved state.
+    """Step from the saved state to the first time (s) at which a gap closes, found by regula falsi (Illinois).
 
-    The least gap (m) is ``before`` now, and ``after``, below 0, once ``left`` (s) is over.
+    The smallest gap (m) is ``before`` now, and ``after`` (negative) after the remaining time ``left`` (s).
     """
     low, high = 0.0, left
     h, f_low, f_high, last = 0.0, before, after, 0.0
@@ -794,9 +797,9 @@ def _closing_time(x, k, profile, before, after, left):
 
 @kernel
 def _approach(x, k, profile):
-    """Rates before a collision, how gaps change by them (``residual``), and who touches.
+    """Compute the rates before a collision, the resulting changes of gaps (``residual``), and the touching pegs.
 
-    The equations are those of a step as short as ``INSTANT``, without springs and dampers.
+    The equations are those of a step of length ``INSTANT`` without springs and dampers.
     """
     n = x.link_angle.shape[0]
     pegs = x.peg_radius.shape[0]
@@ -829,10 +832,10 @@ def _approach(x, k, profile):
 
 @kernel
 def _collide(x, k, profile, keep):
-    """Stop or throw back the pegs that the whisker meets: the momenta after a collision.
+    """Compute the momenta after a collision with pegs.
 
-    Quist et al. (2014), Eqs. 19-23. The free links obey M v = p + G lambda. Of the collision energy
-    v_n^2/(2 G M^-1 G^T) the share 1 - C.O.R. is lost, so that v_n reverses times ``keep``, the root of the C.O.R.
+    Quist et al. (2014), Eqs. 19-23. The free links obey M v = p + G lambda. The fraction 1 - C.O.R. of the collision
+    energy v_n^2/(2 G M^-1 G^T) is lost, so v_n becomes -``keep`` v_n, where ``keep`` is the square root of the C.O.R.
     """
     pegs = x.peg_radius.shape[0]
     directions = k.gradient.shape[0] // pegs
@@ -851,7 +854,7 @@ def _collide(x, k, profile, keep):
 
 @kernel
 def _throw_back(x, k):
-    """Momenta, rates, energy lost and reaction on the follicle by the impulses of a collision."""
+    """Apply the impulses of a collision to momenta, rates, collision energy, and wrench on the follicle."""
     n = x.link_angle.shape[0]
     pegs = x.peg_radius.shape[0]
     directions = k.gradient.shape[0] // pegs
@@ -867,7 +870,7 @@ def _throw_back(x, k):
             after += k.compliance[a, b * directions, 0] * k.impulse[b * directions, 0]
         x.collision_energy[0] -= 0.5 * push * (k.residual[a, 0] + after) / INSTANT
         x.contact_sum[o, 0] += push
-        # What leaves and yet is back within the step bounces too briefly to be followed: it stays.
+        # A bounce that returns within the step is too short to follow: the contact remains.
         stays = after <= INSTANT * REST or k.residual[a, 0] >= 0.0
         x.touch[o, 0] = 1.0 if x.touch[o, 0] != 0.0 and stays else 0.0
         gx += k.load_x[a, 0] * push
@@ -890,10 +893,10 @@ def _throw_back(x, k):
 
 @kernel
 def events(xs, ks, steps, dt, profile):
-    """Take ``steps`` steps, each cut where the whisker meets a peg, with restitution there; one lane.
+    """Take ``steps`` steps in one lane, each divided at collisions, which are resolved with restitution.
 
-    Quist et al. (2014), Figs. 2-4. A peg that touches after its collision pushes until its impulse
-    would turn into a pull. Arguments are those of :func:`complementarity`.
+    Quist et al. (2014), Figs. 2-4. A peg that still touches after its collision pushes until its impulse would become
+    a pull. Arguments are those of :func:`complementarity`.
     """
     x = xs[0]
     k = ks[0]
@@ -914,7 +917,7 @@ def events(xs, ks, steps, dt, profile):
             else:
                 for j in range(x.numbers.shape[0]):
                     x.numbers[j, 0] = k.saved[j, 0]
-            if x.stop_at_contact[0] >= 0.5:  # the links keep their momenta
+            if x.stop_at_contact[0] >= 0.5:  # the links retain their momenta
                 _stop_base(x, 0)
             bounces = math.sqrt(x.restitution[0]) if event < BOUNCES else 0.0
             _collide(x, k, profile, bounces)

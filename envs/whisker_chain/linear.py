@@ -1,4 +1,4 @@
-"""Small vibrations of the whisker about its shape at rest, and what they tell of its material."""
+"""Small vibrations of the whisker chain about its shape at rest."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from .params import WhiskerParams
 def matrices(
     params: WhiskerParams | None = None, elastic_base: bool = False, masses_at_ends: bool = False
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Linear equation of the free links' headings, M phi'' + B phi' + K phi = -h y'' for a base moved by y.
+    """Return the matrices of M phi'' + B phi' + K phi = -h y'', the linearised equation of the free links.
 
-    Both are deviations from rest, and the base moves across link 1.
+    The headings phi are deviations from the shape at rest, and y is the displacement of the base across link 1.
 
-    Quist et al. (2014), Eqs. 29-31, rederived. The equations as printed differ from the paper's simulations, which
-    hold link 1 rigidly and put each mass within its link: they let joint 1 bend, and put the masses at the links' ends.
+    Quist et al. (2014), Eqs. 29-31, rederived. The printed equations have an elastic joint 1 and masses at the ends of
+    the links. The paper's simulations hold link 1 rigidly and place each mass within its link, which is the default.
 
     Args:
-        elastic_base: Whether link 1 turns too, on the first stiffness and damping of Table 1.
-        masses_at_ends: Whether each link's mass lies at its outer end.
+        elastic_base: Whether link 1 turns, too, with the first stiffness and damping of Table 1.
+        masses_at_ends: Whether the mass of each link is at its outer end.
 
     Returns:
-        M, B, K, h (f, f), (f, f), (f, f) and (f,) arrays, kg m^2, N m s, N m, kg m: Of the f free links, all but the
-            first if the base is not elastic.
+        M, B, K, h (f, f), (f, f), (f, f) and (f,) arrays, kg m^2, N m s, N m, kg m: One row per free link. Link 1 is
+            free if the base is elastic.
     """
     p = WhiskerParams() if params is None else params
     mass, link = np.array(p.link_mass), p.length / p.n_links
@@ -43,6 +43,6 @@ def matrices(
 
 
 def tip_arm(params: WhiskerParams, elastic_base: bool = False) -> NDArray[np.float64]:
-    """Motion of the tip across link 1 by the headings of the free links, (f,) m."""
+    """Return the displacement of the tip across link 1 per change of each free heading, (f,) m."""
     shape = np.append(0.0, np.cumsum(np.broadcast_to(params.rest_angle, params.n_links - 1)))
     return params.length / params.n_links * np.cos(shape[0 if elastic_base else 1 :])

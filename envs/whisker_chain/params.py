@@ -1,4 +1,4 @@
-"""Parameters of the vibrissa in SI, from the paper's Table 1 or from the shape of another whisker."""
+"""Parameters of the whisker chain in SI, from the paper's Table 1 or from the shape of a hair."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _COLUMNS = ("link_mass", "link_centroid", "joint_stiffness", "joint_damping")
 
 @cache
 def table() -> dict[str, Any]:
-    """Table 1 and constants of Quist et al. (2014) in SI."""
+    """Return Table 1 and the constants of Quist et al. (2014) in SI."""
     return read_table("whisker_chain/parameters.toml")
 
 
@@ -34,16 +34,16 @@ def _printed_centroid() -> tuple[float, ...]:
 
 
 PHYSICAL = {
-    "length": Option(1e-3, 1.0, "m", "length of the whole vibrissa"),
-    "mass": Option(5e-10, 5e-4, "kg", "mass of the whole vibrissa"),
-    "stiffness": Option(5e-8, 0.05, "N m/rad", "stiffness of the first free joint; the others go with it"),
-    "damping": Option(0.0, 1e-4, "N m s/rad", "damping of the first free joint; the others go with it"),
-    "friction": Option(0.0, 10.0, "1", "Coulomb's coefficient against pegs"),
-    "restitution": Option(0.0, 1.0, "1", "share of the collision energy that is kept, with ``scheme='events'``"),
-    "stop_at_contact": Option(0.0, 1.0, "1", "from 0.5 on, the base stops where the whisker meets a peg"),
-    "rest_angle": Option(-1.0, 1.0, "rad", "angle at rest of each joint, link i+1 minus link i; for all alike"),
+    "length": Option(1e-3, 1.0, "m", "length of the whisker"),
+    "mass": Option(5e-10, 5e-4, "kg", "mass of the whisker"),
+    "stiffness": Option(5e-8, 0.05, "N m/rad", "stiffness of the first free joint; scales all joints"),
+    "damping": Option(0.0, 1e-4, "N m s/rad", "damping of the first free joint; scales all joints"),
+    "friction": Option(0.0, 10.0, "1", "Coulomb friction coefficient at pegs"),
+    "restitution": Option(0.0, 1.0, "1", "fraction of the collision energy that remains, with ``scheme='events'``"),
+    "stop_at_contact": Option(0.0, 1.0, "1", "at least 0.5: the base stops when the whisker meets a peg"),
+    "rest_angle": Option(-1.0, 1.0, "rad", "angle of each joint at rest, link i+1 minus link i; a number sets all"),
 }
-"""Parameters that a row may change; ``friction`` only of a vibrissa that is made with some."""
+"""Parameters that can differ between rows; ``friction`` only if it is positive in the model's parameters."""
 
 SHAPE = {
     "base_radius": Option(1e-6, 0.01, "m", "radius at the base"),
@@ -56,35 +56,35 @@ SHAPE = {
     "modulus": Option(1e6, 1e13, "Pa", "Young's modulus"),
     "damping_ratio": Option(0.0, 1e3, "1", "damping ratio of a joint"),
 }
-"""What a vibrissa is made of, which all rows share."""
+"""Shape and material parameters that all rows share."""
 
 MAX_LINKS = 200
 
 MODULUS, DAMPING_RATIO = (4.50e9, 3.08e9), (0.988, 0.033)
-"""Young's modulus (Pa) and damping ratio of the first and the last link of the paper's vibrissa."""
+"""Young's modulus (Pa) and damping ratio of the first and the last link of the paper's whisker."""
 
 
 @documented(PHYSICAL | SHAPE)
 @dataclass(frozen=True)
 class WhiskerParams:
-    """Physical parameters of one vibrissa; the defaults are the paper's D1 vibrissa (Table 1).
+    """Physical parameters of one whisker; the defaults are the paper's whisker D1 (Table 1).
 
-    Columns have one entry per link, 3 to 200 from the base. Link 1 lies in the follicle: its joint is held rigidly,
-    so that the first stiffness and damping are not used. The sum of the masses, and stiffness and damping of the first
-    free joint, lie within the ranges of ``mass``, ``stiffness`` and ``damping`` in `PHYSICAL`. The radii are for the
-    picture; the mechanics is in the columns. The planar centroid, which is less than a link, reproduces the paper's
-    damping and collision energies, the solid's does not.
+    Tuples have one entry per link from base to tip, 3 to 200. Link 1 is in the follicle and its joint is rigid, so the
+    first stiffness and damping are not used. The total mass and the stiffness and damping of the first free joint must
+    be within the ranges of ``mass``, ``stiffness`` and ``damping`` in `PHYSICAL`. The radii only affect the picture.
+    The default ``link_centroid`` is the centroid of the planar outline: it reproduces the paper's damping and collision
+    energies, while the centroid of the solid does not.
 
-    The paper's pegs have no friction, and its C.O.R. is ``restitution``, for ``scheme="events"``. With
-    ``stop_at_contact`` the base stops at once and for good where the whisker meets a peg, and its drive is not
-    followed any more, as in the paper's Fig. 8; a row that changes it to less than 0.5 is driven again. The intrinsic
-    curvature, ``rest_angle``, is one for all joints or n - 1 of them; `of` takes it from a `Hair`.
+    The paper's pegs are frictionless. ``restitution`` is the paper's C.O.R. and requires ``scheme="events"``. With
+    ``stop_at_contact``, the base stops when the whisker meets a peg and ignores its drive (Fig. 8) until the row sets
+    ``stop_at_contact`` below 0.5. ``rest_angle``, the intrinsic curvature, is one number for all joints or n - 1
+    numbers; `of` computes it from a `Hair`.
 
     Args:
         {ranges}
 
     Raises:
-        ValueError: For a value out of these ranges, some orders of magnitude around the paper's.
+        ValueError: If a value is out of range. Ranges extend some orders of magnitude around the paper's values.
     """
 
     length: float = 49e-3
@@ -117,7 +117,7 @@ class WhiskerParams:
         for name, value in {"mass": sum(self.link_mass), **first}.items():
             PHYSICAL[name].check(PHYSICAL[name].meaning.partition(";")[0], value)
         if max(self.link_centroid) >= self.length / n:
-            raise ValueError(f"link_centroid must be less than a link, {self.length / n:g} m, got {self.link_centroid}")
+            raise ValueError(f"link_centroid must be below a link's {self.length / n:g} m, got {self.link_centroid}")
 
     @property
     def n_links(self) -> int:
@@ -134,18 +134,18 @@ class WhiskerParams:
         damping_ratio: tuple[float, float] = DAMPING_RATIO,
         **others: float,
     ) -> WhiskerParams:
-        """Build any whisker by the formulas behind Table 1; its own arguments give Table 1 within 0.8%.
+        """Compute the parameters of a hair with the formulas behind Table 1.
 
-        Quist et al. (2014), "Model parameters": m = rho V, k = E I/L at the base of a link, and
-        b = 2 zeta Lp sqrt(Mp k) with the pendulum from the joint to the centre of mass of all that is
-        beyond it. Link 1, in the follicle, has the heading that the hair has in the middle of it.
+        Quist et al. (2014), "Model parameters": m = rho V; k = E I/L at the base of a link; b = 2 zeta Lp sqrt(Mp k),
+        where Lp and Mp describe the pendulum from the joint to the centre of mass of all links beyond it. The defaults
+        reproduce Table 1 to 0.8%. Link 1 has the heading of the hair at the middle of the link.
 
         Args:
-            hair: Its shape; that of the paper's D1 vibrissa by default.
+            hair: Shape; by default that of the paper's whisker D1.
             n_links (3 to 200)
             density (1 to 1e+06 kg/m^3)
-            modulus ((float, float), 1e+06 to 1e+13 Pa): Of the first and the last link, linear between.
-            damping_ratio ((float, float), 0 to 1000): Of the first and the last link, linear between.
+            modulus ((float, float), 1e+06 to 1e+13 Pa): First and last link; linear in between.
+            damping_ratio ((float, float), 0 to 1000): First and last link; linear in between.
             **others: ``friction``, ``restitution``, ``stop_at_contact``.
         """
         whole("n_links", n_links, 3, MAX_LINKS)
@@ -154,7 +154,7 @@ class WhiskerParams:
         for name, pair in (("modulus", modulus), ("damping_ratio", damping_ratio)):
             SHAPE[name].check(name, pair)
             if np.shape(pair) != (2,):
-                raise ValueError(f"{name} must be two numbers, of the first and the last link, got {shown(pair)}")
+                raise ValueError(f"{name} must be two numbers, for the first and the last link, got {shown(pair)}")
         link = hair.length / n_links
         radius = np.linspace(hair.base_radius, hair.tip_radius, n_links + 1)
         base, tip = radius[:-1], radius[1:]

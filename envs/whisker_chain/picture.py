@@ -1,4 +1,4 @@
-"""The vibrissa's picture: the whisker at its true width, a close-up, pegs and pushes, and the traces of Fig. 11."""
+"""Picture of the whisker chain: whisker at its true width, pegs and forces, close-up, and traces as in Fig. 11."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ PEG: c.Colour = (110, 116, 126)
 GHOST: c.Colour = (110, 116, 126)
 
 WIDTH, STRIP = 0.62, 132.0
-"""Share of the page's width left of the traces; height of the close-up in pt."""
+"""Fraction of the page's width to the left of the traces; height of the close-up in pt."""
 
 SPAN, HIGH, CLOSE = 1.25, 0.85, 0.1
-"""Least width and height of the view, and width of the close-up, in lengths of the whisker."""
+"""Smallest width and height of the view, and width of the close-up, in lengths of the whisker."""
 
 
 def draw(canvas: Canvas, task: WhiskerTask, trail: Trail, ghost: Trail | None = None) -> None:
-    """Draw a vibrissa; see `View`."""
+    """Draw a whisker; see `View`."""
     row = trail.rows[-1:]
     length = float(row["length"][0])
     wide = WIDTH * canvas.width
@@ -49,7 +49,7 @@ def draw(canvas: Canvas, task: WhiskerTask, trail: Trail, ghost: Trail | None = 
 
 @singledispatch
 def goal(task: Any, view: Panel, trail: Trail) -> tuple[str, str]:
-    """Draw the goal of a task; tell how far it is reached, in a headline and a caption."""
+    """Draw the goal of a task, and return the score in a headline and a caption."""
     return "", ""
 
 
@@ -95,7 +95,7 @@ def _(task: Whisk, view: Panel, trail: Trail) -> tuple[str, str]:
 
 
 def _outline(task: WhiskerTask, rows: NDArray[Any], smooth: bool = True) -> NDArray[np.float64]:
-    """Outline (M, 2) m of the whisker at its true width: a curve, or the straight links that pegs touch."""
+    """Return the outline (M, 2) m of the whisker at its true width: smooth, or with the straight links."""
     nodes = task.animal.nodes(rows)[0]
     places = np.linspace(0.0, 1.0, len(nodes))
     along = np.linspace(0.0, 1.0, 8 * len(nodes))
@@ -114,7 +114,7 @@ def _whisker(view: Panel, task: WhiskerTask, trail: Trail, ghost: bool) -> None:
         return
     base, first = task.animal.nodes(rows)[0][:2]
     view.polyline([base, first], FOLLICLE, 9.0)
-    # A whisker thinner than the finest line would vanish: its middle is drawn too.
+    # Draw the centreline, too: an outline thinner than the finest line would vanish.
     half = len(shape) // 2
     view.polyline(0.5 * (shape[:half] + shape[: half - 1 : -1]), WHISKER, 0.75)
     view.polygon(shape, WHISKER)
@@ -140,7 +140,7 @@ def _pegs(view: Panel, task: WhiskerTask, trail: Trail, named: bool = True) -> N
 
 
 def _close_up(canvas: Canvas, task: WhiskerTask, trail: Trail, ghost: Trail | None) -> None:
-    """Follow the peg that was touched last, else the tip."""
+    """Draw the surroundings of the peg that was touched last, or of the tip before any touch."""
     rows = trail.rows
     touched = np.argwhere(rows["contact_sum"] > 0.0)
     at = rows[-1]["peg"][:, touched[-1, 1]] if len(touched) else task.animal.nodes(rows[-1:])[0, -1]
@@ -158,7 +158,7 @@ def _close_up(canvas: Canvas, task: WhiskerTask, trail: Trail, ghost: Trail | No
 
 
 def _limit(values: NDArray[np.float64], least: float) -> float:
-    """Least of 1, 2, 5, 10, ... times ``least`` that holds all values."""
+    """Return the smallest of 1, 2, 5, 10, ... times ``least`` that is not below any magnitude in ``values``."""
     return least * 10.0 / c.rounded(10.0 / max(1.0, float(np.abs(values).max()) / least))
 
 

@@ -1,4 +1,4 @@
-"""What the vibrissa's small pictures show: skin, whisker, goal, and pegs that the task does not hide."""
+"""Pixel observations of the whisker chain: skin, whisker, goal, and pegs unless the task hides them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WHISKER: Colour = (92, 70, 52)
 
 
 def sketch(task: Any, rows: Any, memory: Any) -> Sketch:
-    """Draw vibrissae from above, the head to the left."""
+    """Draw whiskers from above, with the head on the left."""
     length, nodes = rows["length"], task.animal.nodes(rows)
     usual = task.animal.params.length
     centre = np.stack([0.5 * length, np.zeros(len(rows))], 1)

@@ -1,4 +1,4 @@
-"""The whisker bent by a peg so slowly that only springs matter, as experimentalists fit it to films."""
+"""Quasi-static bending of the whisker chain by a peg."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from .params import WhiskerParams
 Array = NDArray[np.float64]
 
 PASSES = 50
-"""Newton passes for one equilibrium."""
+"""Largest number of Newton iterations for one equilibrium."""
 
 STRIDE = np.deg2rad(0.25)
-"""Largest rotation of the base between equilibria that are followed."""
+"""Largest rotation (rad) of the base between successive equilibria."""
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,9 @@ class Equilibria:
     Args:
         link_angle ((T, n) float, rad)
         base_wrench ((T, 3) float, N m and N): M, Fx, Fy on the follicle in the axes of link 1.
-        contact_force ((T,) float, N): Push of the peg; 0 where the whisker is free, also after it slipped off.
-        contact_place ((T,) float): Arc length of the contact over the whole; NaN where there is none.
-        energy ((T,) float, J): Elastic.
+        contact_force ((T,) float, N): Push of the peg; 0 without contact and after the whisker has slipped off.
+        contact_place ((T,) float): Arc length of the contact, in lengths; NaN without contact.
+        energy ((T,) float, J): Elastic energy.
     """
 
     link_angle: Array
@@ -38,15 +38,17 @@ class Equilibria:
 
 
 def quasi_static(base_angle: ArrayLike, peg: ArrayLike, params: WhiskerParams | None = None) -> Equilibria:
-    """Equilibria of the whisker as its base turns against a frictionless point peg.
+    """Return the equilibria of the whisker as its base turns against a frictionless point peg.
+
+    The shape is followed in small steps from one base angle to the next, while the contact moves from link to link,
+    until the whisker snaps off the peg.
 
     Quist et al. (2014), "Slow deflections of the dynamic vibrissa model match quasi-static results".
-    Follows the shape from base angle to base angle, in small strides, from link to link, until it snaps off.
 
     Args:
-        base_angle ((T,) array, rad): In the order in which they are taken up; the first one touches from its side of
-            the peg.
-        peg ((2,) array, m): The base is at the origin.
+        base_angle ((T,) array, rad): Base angles in the order of the motion. The first one determines on which side of
+            the peg the whisker is.
+        peg ((2,) array, m): Position of the peg relative to the base.
 
     Raises:
         ValueError: If an argument is not finite or has a wrong shape.
@@ -70,7 +72,7 @@ def quasi_static(base_angle: ArrayLike, peg: ArrayLike, params: WhiskerParams | 
         count = max(1, int(np.ceil(abs(target - phi[0]) / STRIDE)))
         for theta in np.linspace(phi[0], target, count + 1)[1:]:
             phi, push, link = _equilibrium(phi + (theta - phi[0]), push, point, side, k, shape, length)
-            side = -side if link < 0 else side  # off the tip, it has passed the peg
+            side = -side if link < 0 else side  # the whisker has snapped off and passed the peg
         shapes[t] = phi
         bend = np.diff(phi) - rest
         energy[t] = 0.5 * np.sum(k[1:] * bend**2)
@@ -86,12 +88,10 @@ def quasi_static(base_angle: ArrayLike, peg: ArrayLike, params: WhiskerParams | 
 def _equilibrium(
     phi: Array, push: float, peg: Array, side: float, k: Array, shape: Array, length: float
 ) -> tuple[Array, float, int]:
-    """Equilibrium for base angle ``phi[0]`` near a guess: headings, push and touched link.
+    """Find the equilibrium near the guess ``phi`` for base angle ``phi[0]``; return headings, push and touched link.
 
-    At rest the headings are those of ``shape`` more than the base's.
-
-    Without contact the push is 0. The link is -1 where no equilibrium is left near the guess: the whisker
-    has snapped off the peg, as it does when the peg slides onto a joint too soft to hold it.
+    Without load the headings are ``phi[0] + shape``. Without contact the push is 0. The link is -1 if the whisker has
+    snapped off, so that no equilibrium exists near the guess: for example, the peg reached a joint too soft to hold it.
     """
     n = len(phi)
     free = phi[0] + shape
@@ -121,20 +121,20 @@ def _equilibrium(
 
 
 def _nearest(phi: Array, peg: Array, length: float) -> int:
-    """Link nearest to the peg; the first, in the follicle, cannot be touched."""
+    """Return the link nearest to the peg, except link 1, which is in the follicle."""
     along, across = _in_links(phi, peg, length)
     return 1 + int(np.argmin(np.hypot(along - np.clip(along, 0.0, length), across)[1:]))
 
 
 def _in_links(phi: Array, peg: Array, length: float) -> tuple[Array, Array]:
-    """Peg along and across each link, from its base."""
+    """Return the position of the peg along and across each link, relative to the link's base."""
     x = peg[0] - length * (np.cumsum(np.cos(phi)) - np.cos(phi))
     y = peg[1] - length * (np.cumsum(np.sin(phi)) - np.sin(phi))
     return x * np.cos(phi) + y * np.sin(phi), y * np.cos(phi) - x * np.sin(phi)
 
 
 def _contact(phi: Array, peg: Array, side: float, link: int, length: float) -> tuple[float, Array, Array]:
-    """Gap between a link and the peg, and its first and second derivatives by the headings."""
+    """Return the gap between a link and the peg, and its first and second derivatives by the headings."""
     along, across = (value[link] for value in _in_links(phi, peg, length))
     inner = np.arange(len(phi)) < link
     gradient = np.where(inner, -side * length * np.cos(phi[link] - phi), 0.0)

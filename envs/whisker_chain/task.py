@@ -1,4 +1,4 @@
-"""What all tasks of the vibrissa share: the muscle that turns the base, what the follicle feels, answers."""
+"""Base class for tasks of the whisker chain: muscle of the base, sensors of the follicle, answers."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from .animal import Whisker
 from .params import WhiskerParams
 
 ACCELERATION, RATE, REACH = 3000.0, 20.0, 0.7
-"""Largest angular acceleration (rad/s^2) and rate (rad/s) of the base, and its largest angle (rad) either way."""
+"""Largest angular acceleration (rad/s^2), rate (rad/s) and angle (rad) of the base."""
 
 TWITCH = (5.0e-3, 7.4e-3)
 """Time constants (s) of the two stages between command and muscle force.
 
-Simony et al. (2010), J. Neurosci. 30:8935, large angles: the release and the decay of calcium in the intrinsic muscle,
-fitted to whisker movements that spikes of motoneurons evoke (their program, ModelDB 127512: taur, tauc). A movement
-reaches its peak 18 ms after the spike: Herfst and Brecht (2008), J. Neurophysiol. 99:2821. What is left out is that
-force grows with the fourth power of calcium.
+They are the rise and decay of calcium in the intrinsic muscle, fitted to whisker movements evoked by single motoneuron
+spikes, at large angles: Simony et al. (2010), J. Neurosci. 30:8935; taur and tauc in their program, ModelDB 127512. The
+movement peaks 18 ms after the spike: Herfst and Brecht (2008), J. Neurophysiol. 99:2821. Unlike theirs, this muscle is
+linear: force does not grow with the fourth power of calcium.
 """
 
 DAMPING = 50.0
-"""Rate (1/s) at which tissue slows the base; chosen.
+"""Damping rate (1/s) of the base by tissue, our choice.
 
-The pad of Simony et al. damps a follicle by about 460/s, beside springs that hold it and that this base does not have.
+In the model of Simony et al. the pad damps a follicle with about 460/s, but it also has springs, unlike this base.
 """
 
 SENSOR = (0.01e-6, 0.2e-6, 0.2e-6)
@@ -42,16 +42,16 @@ SENSOR = (0.01e-6, 0.2e-6, 0.2e-6)
 MICRO = 1e-6
 
 SMOOTHING, FOLLOWING = 0.02, 75.0
-"""Time (s) over which amplitude and set point of a commanded whisk are smoothed, and natural frequency (1/s) with which
-the base follows it."""
+"""Time constant (s) of amplitude and set point of a commanded whisk, and natural frequency (1/s) of the base that
+follows it."""
 
 
 class WhiskerTask(Task):
-    """Actions and observations that all tasks of the vibrissa share; subclasses add scene, answers, reward.
+    """Base class for tasks of the whisker chain; subclasses add the scene, answers and the reward.
 
     ## Starting State
 
-    Straight and at rest at a base angle of {start_angle:g} rad.
+    The whisker is straight and at rest, with a base angle of {start_angle:g} rad.
 
     ## Version History
 
@@ -62,11 +62,11 @@ class WhiskerTask(Task):
     action_modes: tuple[str, ...] = ("trajectory", "whisk")
     control_rate = 250.0
     duration: float
-    """Length of an episode, s."""
+    """Duration of an episode, s."""
     start_angle = -0.35
     """Base angle at the start, rad."""
     answers: Mapping[str, ActionField] = {}
-    """Entries of the action after the motion: what the vibrissa answers, one number each."""
+    """Entries of the action after the motion: answers, one number each."""
     residual_scale = 1.0
     """Rate (rad/s) that an action of 1 adds with ``actions="residual"``."""
     sensor: tuple[float, ...] = SENSOR
@@ -76,20 +76,18 @@ class WhiskerTask(Task):
         **{"action": "({self.action_size},)f8", "muscle": "2f8", "whisk": "2f8"},
         **{"exertion": "f8", "effort": "f8", "phase": "f8", "noise": "u8"},
     }
-    """Previous action, muscle (rad/s^2), effort, phase, smoothed whisk (rad), seed of the noise.
-
-    ``exertion`` is the effort of the last period, ``effort`` the sum of all; ``whisk`` its amplitude and set point.
-    """
+    """Previous action; stages of the muscle (rad/s^2); smoothed amplitude and set point of the whisk (rad); effort of
+    the last period, and its sum over the episode; phase of the whisk (rad); seed of the noise."""
     informs = {"base_angle": "f8", "base_wrench": "3f8", "push": "f8", "effort": "f8"}
-    """Base angle (rad), mean wrench (N m, N) and push of the peg (N s) in the period, mean effort."""
+    """Base angle (rad); mean wrench (N m, N) and impulse of the peg (N s) in the period; mean effort of the episode."""
     arguments = {
         **Task.arguments,
         "scheme": "``complementarity``, or the paper's ``events``",
         "dt": "time step, s",
-        "noise": "factor on the sensor noise",
-        "friction": "Coulomb's coefficient against pegs; above 0 it is an option of the reset, too; by default 0, or "
-        "what ``params`` says",
-        "params": "``WhiskerParams``, or a mapping of its fields, which changes those of the paper",
+        "noise": "factor of the sensor noise",
+        "friction": "Coulomb friction coefficient at pegs, by default that of ``params``; if positive, it is also an "
+        "option of the reset",
+        "params": "``WhiskerParams``, or a mapping of its fields with changes to the paper's values",
     }
 
     def __init__(
@@ -112,12 +110,12 @@ class WhiskerTask(Task):
 
     def fields(self) -> dict[str, Field]:
         noise = ", ".join(f"{1e6 * deviation:g}" for deviation in self.sensor)
-        wrench = f"M, Fx, Fy on the follicle, means over the period, with noise of {noise} uN m, uN, uN times ``noise``"
+        wrench = f"M, Fx, Fy on the follicle, period means; noise of {noise} uN m, uN, uN times ``noise``"
         muscle = "first and second stage of the muscle; the second accelerates the base"
         fields = {
             "base_wrench_mean": Field(3, "N m, N, N", (1e-6, 1e-5, 5e-5), wrench),
             "base_angle": Field(1, "rad", 0.5, "angle of the base"),
-            "base_rate": Field(1, "rad/s", 10.0, "rate of the base"),
+            "base_rate": Field(1, "rad/s", 10.0, "angular velocity of the base"),
             "muscle": Field(2, "rad/s^2", ACCELERATION, muscle),
             "time": Field(1, "s", 1.0, "time since the start"),
             "action": Field(self.action_size, "1", 1.0, "previous action"),
@@ -127,19 +125,19 @@ class WhiskerTask(Task):
         return fields | super().fields()
 
     def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
-        note = f"rate and angle of the base are kept within {RATE:g} rad/s and {REACH:g} rad and continuous"
+        note = f"the base is limited to {RATE:g} rad/s and {REACH:g} rad"
         stages = " and ".join(f"{1e3 * stage:g}" for stage in TWITCH)
         meaning = (
             f"angular acceleration of the base; a muscle follows in two stages of {stages} ms, against a damping of "
         )
         meaning += f"{DAMPING:g}/s; {note}"
-        scale, added = self.residual_scale, f"added to the rate that the animal's own controller gives the base; {note}"
+        scale, added = self.residual_scale, f"added to the base rate that the animal's own controller commands; {note}"
         motion = {
             "trajectory": {"command": ActionField(1, -ACCELERATION, ACCELERATION, "rad/s^2", meaning)},
             "whisk": {
-                "amplitude": ActionField(1, 0.0, 0.35, "rad", f"of a sine that the base follows by its muscle; {note}"),
+                "amplitude": ActionField(1, 0.0, 0.35, "rad", f"amplitude of a sine that the base follows; {note}"),
                 "set_point": ActionField(1, -0.35, 0.35, "rad", "middle of the sine"),
-                "frequency": ActionField(1, 2.0, 20.0, "Hz", "of the sine"),
+                "frequency": ActionField(1, 2.0, 20.0, "Hz", "frequency of the sine"),
             },
             "residual": {"rate": ActionField(1, -scale, scale, "rad/s", added)},
         }
@@ -151,11 +149,11 @@ class WhiskerTask(Task):
         return {"base_angle": self.start_angle}
 
     def length(self, episodes: EpisodeStart) -> Floats | float:
-        """Length (m) that the vibrissae will have in these episodes."""
+        """Return the length (m) of the whisker in these episodes."""
         return episodes.options.get("length", self.animal.params.length)
 
     def command(self, row: Any, memory: Any, action: Any, drive: Any) -> None:
-        # The drive is an acceleration that keeps the rate of the base continuous and its angle within reach.
+        # The drive is limited so that the rate and the angle of the base stay in range.
         theta, omega, period = row.link_angle[0], row.base_rate, 1.0 / self.control_rate
         for j in range(len(action)):
             memory.action[j] = action[j]
@@ -168,7 +166,7 @@ class WhiskerTask(Task):
                 turn = self.follow_whisk(row, memory, action)
             command = self.excitation(turn, omega, memory.muscle[0], memory.muscle[1])
         acceleration = self.pull(limited(command, ACCELERATION), omega, memory)
-        # The fastest rates at the period's end from which the base can still stop within its reach.
+        # Largest rates at the end of the period that still allow the base to stop within its reach.
         half, coast = 0.5 * ACCELERATION * period, 0.5 * period * omega
         high = math.sqrt(max(half**2 + 2 * ACCELERATION * (REACH - theta - coast), 0.0)) - half
         low = half - math.sqrt(max(half**2 + 2 * ACCELERATION * (REACH + theta + coast), 0.0))
@@ -181,18 +179,21 @@ class WhiskerTask(Task):
         return self._middle[j] + self._half[j] * action[j]
 
     def own(self, added: Any, row: Any, memory: Any) -> Any:
-        """Acceleration (rad/s^2) of the animal's own controller, to which actions have ``added``.
+        """Return the acceleration (rad/s^2) that the animal's own controller commands with a residual ``added``.
 
-        Tasks with ``actions="residual"`` have one.
+        Tasks with ``actions="residual"`` must define it.
         """
         raise NotImplementedError
 
     def towards(self, rate: Any, row: Any, limit: Any) -> Any:
-        """Acceleration, up to ``limit`` rad/s^2, that brings the base to a rate (rad/s) in a control period."""
+        """Return the acceleration, up to ``limit`` rad/s^2, that brings the base to a rate (rad/s) in a period."""
         return limited((rate - row.base_rate) * self.control_rate, limit)
 
     def pull(self, command: Any, rate: Any, memory: Any) -> Any:
-        """Mean acceleration (rad/s^2) of a base with a ``rate`` (rad/s) while its muscle follows a command."""
+        """Advance the muscle by a control period and return the mean acceleration of the base.
+
+        ``command`` and result are in rad/s^2; ``rate`` (rad/s) is that of the base at the start of the period.
+        """
         memory.muscle[0] += self._gains[0] * (command - memory.muscle[0])
         memory.muscle[1] += self._gains[1] * (memory.muscle[0] - memory.muscle[1])
         memory.exertion = ((command - memory.muscle[1]) / ACCELERATION) ** 2
@@ -200,16 +201,16 @@ class WhiskerTask(Task):
         return self._yield * (memory.muscle[1] - DAMPING * rate)
 
     def excitation(self, acceleration: Any, rate: Any, first: Any, second: Any) -> Any:
-        """Command that gives the base a mean acceleration in the next period, possible or not; of one animal or many.
+        """Return the command for a mean acceleration of the base in the next period, without limits.
 
-        All are in rad/s^2, the ``first`` and ``second`` stage of the muscle too; ``rate`` (rad/s) is the base's at the
-        period's start.
+        The command, the acceleration, and the ``first`` and ``second`` stage of the muscle are in rad/s^2, as numbers
+        or arrays. ``rate`` (rad/s) is that of the base at the start of the period.
         """
         stage = second + (acceleration / self._yield + DAMPING * rate - second) / self._gains[1]
         return first + (stage - first) / self._gains[0]
 
     def follow_whisk(self, row: Any, memory: Any, action: Any) -> Any:
-        """Acceleration that follows the whisk set point - amplitude cos(phase), both smoothed."""
+        """Return the acceleration that follows the whisk set point - amplitude cos(phase), both smoothed."""
         period, turn = 1.0 / self.control_rate, 2 * math.pi * self.meaning(action, 2)
         memory.phase = (memory.phase + turn * period) % (2 * math.pi)
         for k in range(2):
@@ -224,11 +225,11 @@ class WhiskerTask(Task):
         return clipped((np.asarray(values) - self._middle) / self._half)
 
     def wrench(self, row: Any, i: int) -> Any:
-        """Number ``i`` of M (N m), Fx and Fy (N) on the follicle, mean over the period."""
+        """Return component ``i`` of M (N m), Fx and Fy (N) on the follicle, the mean over the period."""
         return row.wrench_sum[i] / max(row.span, 1e-300)
 
     def felt(self, row: Any, memory: Any, i: int) -> Any:
-        """Number ``i`` of M (N m), Fx and Fy (N) on the follicle, as the sensors tell it."""
+        """Return component ``i`` of M (N m), Fx and Fy (N) on the follicle with sensor noise."""
         return self.wrench(row, i) + self.noise * self.sensor[i] * normal_number(memory.noise, row.step, 3, i)
 
     def sense(self, row: Any, memory: Any, observation: Any) -> None:
@@ -245,11 +246,11 @@ class WhiskerTask(Task):
         info.effort = memory.effort / self.periods(row)
 
     def periods(self, row: Any) -> Any:
-        """Control periods since the start, at least 1."""
+        """Return the number of control periods since the start, at least 1."""
         return max(row.time * self.control_rate, 1.0)
 
 
 @kernel
 def limited(value, limit):
-    """Clip a ``value`` to the size of a ``limit``, both floats."""
+    """Return ``value`` clipped to -``limit`` .. ``limit``."""
     return min(max(value, -limit), limit)

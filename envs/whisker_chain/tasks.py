@@ -1,4 +1,4 @@
-"""Tasks of the vibrissa: localise, detect, tap, hold a contact, whisk to a set point."""
+"""Tasks of the whisker chain: localise a peg, detect it, tap it, hold a contact, whisk after a goal."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from .animal import FAR
 from .task import ACCELERATION, MICRO, SENSOR, WhiskerTask, limited
 
 RIGHT, WRONG = 1.0, 2.0
-"""Endings: the answer was right, or wrong."""
+"""Endings: the committed answer was right; it was wrong."""
 
 
 class PegTask(WhiskerTask):
-    """A point peg somewhere ahead, given by its place on the straight whisker and the base angle that touches it."""
+    """Base class for tasks with one point peg, defined by its distance and by the base angle at which it touches."""
 
     hidden = {"peg_place": Hidden(0.3, 0.9), "peg_bearing": Hidden(-0.15, 0.35)}
     absent_share = 0.0
-    """Share of episodes without a peg."""
+    """Fraction of episodes without a peg."""
     push_cost = 0.01
-    """Price of a push of 1 uN s."""
+    """Cost of a push of 1 uN s."""
     remembers = dict.fromkeys(("peg_place", "peg_bearing", "present", "touched", "pushed"), "f8")
     reported = ["time", "peg_place", "peg_bearing", "pushed"]
     informs = {"touched": "f8"}
     options = {
         "peg_place": Option(0.15, 1.2, "lengths", "distance of the peg from the base"),
         "peg_bearing": Option(-0.3, 0.6, "rad", "base angle at which the straight whisker would touch the peg"),
-        "peg_present": Option(0.0, 1.0, "1", "whether there is a peg: above 0.5"),
+        "peg_present": Option(0.0, 1.0, "1", "whether there is a peg: yes above 0.5"),
     }
 
     def start(self, episodes):
@@ -52,7 +52,7 @@ class PegTask(WhiskerTask):
         return values | {"peg": peg[:, None]}
 
     def reward(self, row: Any, memory: Any) -> Any:
-        """Charge the push, and keep the time of the first touch and the sum of pushes."""
+        """Return minus the cost of the push; record the first touch and the total push."""
         push = row.contact_sum[0]
         memory.pushed += push
         if push > 0.0 and math.isinf(memory.touched):
@@ -65,27 +65,29 @@ class PegTask(WhiskerTask):
 
 
 class AnswerTask(PegTask):
-    """A peg about which a question is asked: the first answer that is committed counts, and ends the episode."""
+    """Base class for tasks with a question about the peg; the first committed answer ends the episode."""
 
     gentle = 80e-6
-    """Push (N), mean over a period, beyond which the follicle is hurt: twice the peak of the push of the reference of
-    `Localize`, which is 32 to 42 uN in the mean of episodes."""
+    """Largest force (N) on the peg without a penalty, as mean over a period.
+
+    It is twice the peak force of the reference controller of `Localize`, which averages 32 to 42 uN.
+    """
     hurt_price = 0.02
-    """Price of a period in which the push is twice as strong as is gentle; chosen, as is the next."""
+    """Cost of a period with twice the gentle force; our choice, like ``effort_price``."""
     effort_price = 0.02
-    """Price of a period in which command and muscle are as far apart as the largest command."""
+    """Cost of a period in which command and muscle differ by the largest command."""
     gentle_uN = 1e6 * gentle
     physiology = measures("whisker_chain", "AnswerTask", WhiskerTask.physiology, gentle=gentle_uN)
     commitment = 0.02
-    """Time (s) for which ``commit`` must be above 0."""
+    """Time (s) for which ``commit`` must be positive."""
     silence = 0.0
-    """Reward of an episode's end without an answer."""
-    observes = {"held": Field(1, "s", 0.02, "time for which ``commit`` has been above 0")}
+    """Reward at the end of an episode without an answer."""
+    observes = {"held": Field(1, "s", 0.02, "time since ``commit`` became positive; 0 if it is not")}
     remembers = {"held": "f8", "committed": "f8"}
     reported = [*PegTask.reported, "committed"]
     informs = {"is_success": "?"}
     commit: Mapping[str, ActionField] = {
-        "commit": ActionField(1, -1.0, 1.0, "1", "above 0 for 20 ms on end: the answer of now is final")
+        "commit": ActionField(1, -1.0, 1.0, "1", "positive for 20 ms without interruption: the answer becomes final")
     }
     endings = {
         RIGHT: Ending("the right answer was committed", success=True),
@@ -102,11 +104,11 @@ class AnswerTask(PegTask):
 
     @abstractmethod
     def right(self, memory: Any) -> Any:
-        """Tell whether the present answer is right."""
+        """Return whether the current answer is right."""
 
     @abstractmethod
     def worth(self, row: Any, memory: Any) -> Any:
-        """Say what the present answer is worth, if it is final."""
+        """Return the reward for committing the current answer."""
 
     def reward(self, row, memory):
         paid = super().reward(row, memory) - self.effort_price * memory.exertion
@@ -132,38 +134,52 @@ class AnswerTask(PegTask):
         info.is_success = math.isfinite(memory.committed) and self.right(memory)
 
     def haste(self, row: Any) -> Any:
-        """Share of the reward that is left for who answers now."""
+        """Return the fraction of the reward for an answer at this time."""
         return max(1.0 - row.time / self.duration, 0.0)
 
 
 class Localize(AnswerTask):
-    """Touch a peg, say where it is, and be done.
+    """Touch a peg, estimate its position, and commit the estimate.
 
     ## Description
 
-    The vibrissa of Quist et al. (2014). A point peg stands 0.4 to 0.9 lengths from the base, where the straight
-    whisker would touch it at a base angle of -0.15 to 0.35 rad. The reference sweeps at 100 deg/s until Fx tells the
-    touch, decelerates, waits for the vibrations to die, solves the statics and commits the solution, which takes it
-    0.42 s. ``quick`` does all that at 230 deg/s; ``guess`` names the middle without touching. Reward alone teaches no
-    answers: ``info`` has the right ones, for supervision.
+    The model is the whisker of Quist et al. (2014). The scene is one point peg in front of it:
+
+    | hidden quantity | distribution                                                               |
+    |-----------------|----------------------------------------------------------------------------|
+    | distance        | 0.4 to 0.9 lengths from the base                                           |
+    | bearing         | -0.15 to 0.35 rad: base angle at which the straight whisker would touch it |
+
+    The action includes an estimate of both numbers and ``commit``. The task is hard because the position can only be
+    inferred from the wrench of the bent whisker, which vibrates after the touch, and because waiting costs reward. The
+    reward alone does not teach the answers: ``info`` has the correct ones for supervised learning.
+
+    The reference controller sweeps at 100 deg/s until Fx signals a touch, decelerates, waits until the vibration has
+    decayed, solves the statics and commits the solution, which takes 0.42 s. ``quick`` does the same at 230 deg/s.
+    ``guess`` commits the middle of the ranges without touching the peg.
 
     ## Rewards
 
-    When an answer has been committed for 20 ms, the episode ends with 1 if the estimated point is within 0.01 lengths
-    of the peg, falling to 0.1 at 0.11 lengths, times 1 - t/{duration:g} s; without an answer there is nothing. Every
-    uN s of push costs {push_cost:g}; a push beyond {gentle_uN:g} uN costs {hurt_price:g} in every period in which it is
-    twice that, in proportion to the excess; and effort, the squared distance of command and muscle over the largest
-    command, {effort_price:g} a period. ``info["error"]`` is the distance between both points in lengths,
-    ``info["place_error"]`` that of the radial distances; ``info["peg_place"]`` and ``info["peg_bearing"]`` are the
-    answers that would be best. Up to {near:g} lengths count as right, ``info["is_success"]``; ``info["committed"]`` is
-    when an answer was (s, infinite before that).
+    The reward of each step is ``r = A - {push_cost:g} J - {hurt_price:g} H - {effort_price:g} E``:
+
+    * ``A``: 0 until ``commit`` has been positive for 20 ms. Then the episode ends with
+      ``A = (1 - t / {duration:g} s) / (1 + 9 e^2)``, where ``e = max(d / 0.1 - 0.1, 0)``, ``d`` is the distance of
+      estimate and peg (lengths) and ``t`` the time (s)
+    * ``J``: impulse of the peg in the period (uN s)
+    * ``H = max(F / {gentle_uN:g} uN - 1, 0)``, where ``F`` is the mean force of the peg in the period (uN)
+    * ``E``: squared difference of command and muscle, in units of the largest command
+
+    It rewards accurate, fast answers and gentle touches. ``info["error"]`` is ``d``, ``info["place_error"]`` is the
+    error of the distance (lengths), and ``info["peg_place"]`` and ``info["peg_bearing"]`` are the correct answers.
+    ``info["is_success"]`` is true after a committed answer with ``d`` up to {near:g}. ``info["committed"]`` is the time
+    of that answer (s), infinite before.
     """
 
     score = Score("return", binary=True)
     hidden = {**AnswerTask.hidden, "peg_place": Hidden(0.4, 0.9)}
     duration = 0.6
     near = 0.11
-    """Largest error of an answer that is called right, lengths."""
+    """Largest error of a right answer, lengths."""
     answers = {
         "place": ActionField(1, 0.2, 1.0, "lengths", "estimate of the peg's distance from the base", "peg_place"),
         "bearing": ActionField(1, -0.35, 0.55, "rad", "estimate of the peg's bearing", "peg_bearing"),
@@ -172,11 +188,11 @@ class Localize(AnswerTask):
     informs = {"error": "f8", "place_error": "f8"}
 
     def answer(self, memory: Any) -> Any:
-        """Distance from the base (lengths) and bearing (rad) of the peg, as they are estimated."""
+        """Return the estimated distance (lengths) and bearing (rad) of the peg."""
         return self.meaning(memory.action, -3), self.meaning(memory.action, -2)
 
     def error(self, memory: Any) -> Any:
-        """Distance (lengths) between the peg and its estimate."""
+        """Return the distance (lengths) between the peg and its estimate."""
         (place, bearing), truth = self.answer(memory), memory.peg_place
         off = place**2 + truth**2 - 2 * place * truth * math.cos(bearing - memory.peg_bearing)
         return math.sqrt(max(off, 0.0))
@@ -194,27 +210,42 @@ class Localize(AnswerTask):
 
 
 class Detect(AnswerTask):
-    """Tell, quickly and gently, whether a peg stands in the way.
+    """Detect quickly and gently whether there is a peg.
 
     ## Description
 
-    The vibrissa of Quist et al. (2014). In half of the episodes a point peg stands 0.8 to 1 lengths from the base,
-    where the straight whisker would touch it at a base angle of -0.15 to 0.3 rad; the sensors are three times as noisy
-    as in the other tasks. The reference sweeps forwards as in a whisk of 8 Hz and takes Fx below a threshold for a
-    touch, or the end of the sweep for the peg's absence: d' is 1.7, a hit comes 32 ms after the touch. With quiet
-    sensors a threshold on Fx tells distal touches from free whisking, and one on M does not: this is the paper's claim.
-    Policies are not ranked on it: an episode holds one verdict, right or wrong, and 256 of them resolve the difference
-    of two policies to 14% of the scale; for 3%, an episode would have to hold some twenty pegs. Those who commit early
-    turn back at full force, too, so that 6% of their commands are at the limit.
+    The model is the whisker of Quist et al. (2014). The scene may include one point peg:
+
+    | hidden quantity | distribution                                                              |
+    |-----------------|---------------------------------------------------------------------------|
+    | presence        | there is a peg in half of the episodes                                    |
+    | distance        | 0.8 to 1 lengths from the base                                            |
+    | bearing         | -0.15 to 0.3 rad: base angle at which the straight whisker would touch it |
+
+    The task is hard because distal touches are weak, and the sensors are three times as noisy as in the other tasks.
+
+    The reference controller sweeps forwards as in an 8 Hz whisk. It reports a peg when Fx falls below a threshold, and
+    no peg at the end of the sweep. Its d' is 1.7, and its hits follow the touch by 32 ms. With quiet sensors, a
+    threshold on Fx separates distal touches from free whisking and a threshold on M does not, as the paper claims.
+
+    Policies are not ranked on this id. An episode has one verdict, which is right or wrong, so 256 episodes resolve the
+    difference of two policies only to 14% of the scale; 3% would need about twenty pegs per episode. Also, policies
+    that commit early turn back with full force, so 6% of their commands are at the limit.
 
     ## Rewards
 
-    When a verdict has been committed for 20 ms, the episode ends with 1 - t/{duration:g} s if it is right, with -1 if
-    it is wrong; without a verdict it ends with {silence:g}. Every uN s of push costs {push_cost:g}, a push beyond
-    {gentle_uN:g} uN and effort cost as in `Localize`.
-    ``info["peg_present"]`` is the truth; ``info["is_success"]``, ``info["hit"]`` and ``info["false_alarm"]`` tell what
-    the verdict was, ``info["committed"]`` when it was given (s, infinite before), ``info["delay"]`` how long it came
-    after the first touch (s, infinite unless it did).
+    The reward of each step is ``r = A - {push_cost:g} J - {hurt_price:g} H - {effort_price:g} E``:
+
+    * ``A``: 0 until ``commit`` has been positive for 20 ms. Then the episode ends with ``A = 1 - t / {duration:g} s``
+      if the verdict at the time ``t`` (s) is right and ``A = -1`` if it is wrong. Without a verdict,
+      ``A = {silence:g}`` at the end of the episode
+    * ``J``: impulse of the peg in the period (uN s)
+    * ``H = max(F / {gentle_uN:g} uN - 1, 0)``, where ``F`` is the mean force of the peg in the period (uN)
+    * ``E``: squared difference of command and muscle, in units of the largest command
+
+    It rewards fast, correct verdicts and gentle touches. ``info["peg_present"]`` is the truth. ``info["is_success"]``,
+    ``info["hit"]`` and ``info["false_alarm"]`` classify the verdict, ``info["committed"]`` is its time (s, infinite
+    before), and ``info["delay"]`` the time of a hit since the first touch (s, infinite without one).
     """
 
     score = Score("return", failed=-1.0, binary=True)
@@ -230,7 +261,7 @@ class Detect(AnswerTask):
     informs = dict.fromkeys(("peg_present", "hit", "false_alarm", "delay"), "f8")
 
     def says(self, memory: Any) -> Any:
-        """Tell whether the present verdict is that there is a peg."""
+        """Return whether the current verdict is that there is a peg."""
         return self.meaning(memory.action, -2) > 0.0
 
     def right(self, memory):
@@ -248,57 +279,69 @@ class Detect(AnswerTask):
 
 
 class Tap(PegTask):
-    """Touch a peg again and again, each time with the least push.
+    """Tap a peg repeatedly, each time with as little push as possible.
 
     ## Description
 
-    The vibrissa of Quist et al. (2014). A point peg stands 0.5 to 0.8 lengths from the base, where the straight
-    whisker would touch it at a base angle of -0.15 to 0.25 rad. It is to be tapped once in each of {taps} windows of
-    {window:g} s; after the first tap it is known where it stands, so that memory pays. The animal's own way forgets: it
-    approaches at 92 deg/s and retracts as soon as Fx tells the touch. ``remembers`` brakes for the bearing at which it
-    has felt the peg before. With ``actions="residual"`` it is the environment that remembers this angle, and the
-    observation tells it, so that who has no memory can learn to brake, too. Nearer pegs, which are stiffer, and farther
-    ones, which are hardly felt, are left out, so that what policies differ by is how they tap, not where the peg was.
+    The model is the whisker of Quist et al. (2014). The scene is one point peg in front of it:
+
+    | hidden quantity | distribution                                                               |
+    |-----------------|----------------------------------------------------------------------------|
+    | distance        | 0.5 to 0.8 lengths from the base                                           |
+    | bearing         | -0.15 to 0.25 rad: base angle at which the straight whisker would touch it |
+
+    The peg must be tapped once in each of {taps} windows of {window:g} s. The task is hard because a gentle tap
+    requires braking before the touch, at a bearing that can only be learned from earlier taps. The ranges exclude near
+    pegs, which are stiff, and far pegs, which are hardly felt, so that scores depend on the tapping and not on the peg.
+
+    The animal's own controller has no memory: it approaches at 92 deg/s and retracts when Fx signals a touch. The
+    reference ``remembers`` brakes for the bearing at which it has felt the peg. With ``actions="residual"`` the
+    environment remembers this bearing and adds it to the observation, so that policies without memory can brake, too.
 
     ## Rewards
 
-    The changes of the grades, over {taps}; so the return is the mean of the grades at the windows' ends. A window's
-    grade is 0 until the peg has been touched in it, where the base has been behind {behind:g} rad in it before; then it
-    is 1/(1 + push of the window/1 uN s). A push before that counts, but does not earn a grade. ``info["taps"]`` is the
-    number of windows with a grade, ``info["pushed"]`` the push of all in N s.
+    The reward of each step is ``r = (G - G_before) / {taps}``, the change of the window's grade in the step:
+
+    * ``G = 1 / (1 + J / 1 uN s)`` after a valid touch in the window, else 0
+    * ``J``: impulse of the peg since the start of the window (uN s)
+
+    A touch is valid if the base angle has been below {behind:g} rad before it in the window; earlier touches only add
+    to ``J``. The return is the mean of the final grades of all windows. ``info["taps"]`` is the number of windows with
+    a valid touch and ``info["pushed"]`` the total impulse (N s).
     """
 
     action_modes = ("trajectory", "whisk", "residual")
     approach, threshold = 1.6, 0.8e-6
-    """Rate (rad/s) at which the animal's own controller approaches, and how far Fx (N) falls where it turns back."""
+    """Approach rate (rad/s) of the animal's own controller, and the fall of Fx (N) at which it turns back."""
     largest_evidence = 1e-6
-    """What an action of 1 adds to the fall of Fx at which the animal's own controller turns back, N."""
+    """Change (N) of that fall of Fx by an action of 1."""
     duration = 2.4
     taps = 4
     window = 0.6
-    """Time for a tap, s."""
+    """Duration of a window for one tap, s."""
     behind = -0.3
-    """Base angle (rad) behind which the base must have been in a window before a touch counts."""
+    """Base angle (rad) that the base must have been behind in a window before a touch counts."""
     hidden = {"peg_place": Hidden(0.5, 0.8), "peg_bearing": Hidden(-0.15, 0.25)}
     observes = {
-        "left": Field(1, "s", 0.6, "time to the window's end"),
-        "back": Field(1, "1", 1.0, "whether the base has been behind in this window"),
+        "left": Field(1, "s", 0.6, "time to the end of the window"),
+        "back": Field(1, "1", 1.0, f"whether the base has been behind {behind:g} rad in this window"),
     }
     remembers = dict.fromkeys(("back", "tapped", "push", "turned", "taps", "number", "known", "last"), "f8")
-    """Of this window: whether the base has been behind, whether a tap has counted, the push (N s), whether the animal's
-    own controller has turned back; windows with a tap; number of the window; base angles at which the peg was felt."""
+    """In this window: whether the base has been behind, whether a touch has counted, the push (N s), and whether the
+    animal's own controller has turned back. Windows with a tap; number of the window; smallest and last base angle
+    (rad) at which the peg was felt."""
     reported = [*PegTask.reported, "taps"]
 
     def action_fields(self, mode=None):
         if (mode or self.actions) != "residual":
             return super().action_fields(mode)
-        most, meaning = self.largest_evidence, "added to the fall of Fx at which the animal's own controller turns back"
+        most, meaning = self.largest_evidence, "added to the fall of Fx at which the animal's own controller retracts"
         return {"evidence": ActionField(1, -most, most, "N", meaning)}
 
     def fields(self):
-        meaning = "from the base to the least angle at which its own controller has felt the peg, at most 0.5"
+        meaning = "smallest angle at which the animal's own controller has felt the peg minus base angle, at most 0.5"
         own = {
-            "turned": Field(1, "1", 1.0, "whether the animal's own controller has turned back in this window"),
+            "turned": Field(1, "1", 1.0, "whether the animal's own controller has retracted in this window"),
             "ahead": Field(1, "rad", 0.1, meaning),
         }
         return super().fields() | (own if self.actions == "residual" else {})
@@ -310,7 +353,7 @@ class Tap(PegTask):
     def own(self, added, row, memory):
         angle, axial = row.link_angle[0], self.felt(row, memory, 1)
         turns = axial - added < -self.threshold
-        # What is known is the least angle at which it has turned back and then felt the peg.
+        # Smallest angle at which it has turned back and still felt the peg a period later.
         if axial < -self.threshold:
             memory.known = min(memory.known, memory.last)
         memory.last = angle if turns and memory.turned == 0.0 else math.inf
@@ -320,7 +363,7 @@ class Tap(PegTask):
         return self.towards(self.approach, row, 1000.0)
 
     def windows(self, row: Any) -> Any:
-        """Count the windows that are over at the end of this period."""
+        """Return the number of windows that are over at the end of this period."""
         return math.floor((row.time + 0.5 / self.control_rate) / self.window)
 
     def sense(self, row, memory, observation):
@@ -330,7 +373,7 @@ class Tap(PegTask):
             observation.ahead[0] = min(memory.known - row.link_angle[0], 0.5)
 
     def grade(self, memory: Any) -> Any:
-        """Grade of the present window."""
+        """Return the grade of the current window."""
         return memory.tapped / (1.0 + memory.push / MICRO)
 
     def reward(self, row, memory):
@@ -341,7 +384,7 @@ class Tap(PegTask):
             memory.tapped = 1.0
             memory.taps += 1.0
         earned = (self.grade(memory) - before) / self.taps
-        # What a window has earned stays; the next one begins with nothing but where the base is.
+        # A new window starts without a grade.
         if number > memory.number:
             memory.tapped = memory.push = memory.turned = memory.back = 0.0
         memory.number = number
@@ -351,21 +394,21 @@ class Tap(PegTask):
 
 
 class SmoothTask(WhiskerTask):
-    """A task in which a smooth motion is possible, and effort has its price; peg or goal move in three sines."""
+    """Base class for tasks with an effort cost, where peg or goal moves as a sum of three sines."""
 
     duration = 2.0
     effort_price = 0.3
-    """Price of a period in which command and muscle are as far apart as the largest command; chosen."""
+    """Cost of a period in which command and muscle differ by the largest command; our choice."""
     physiology = measures("whisker_chain", "SmoothTask", WhiskerTask.physiology)
     remembers = {"error": "f8", "swing": "3f8", "frequency": "3f8", "lag": "3f8"}
-    """Sum of errors; amplitudes, frequencies (Hz) and first phases (rad) of three sines."""
+    """Sum of errors; amplitudes, frequencies (Hz) and initial phases (rad) of three sines."""
     precision: tuple[float, float]
-    """Error that counts as none, and by how much more the reward falls to a tenth."""
+    """Largest error with full reward, and the additional error at which the reward is 0.1."""
     informs = {"error": "f8"}
 
     @abstractmethod
     def distance(self, row: Any, memory: Any) -> Any:
-        """Give the distance from the goal."""
+        """Return the distance from the goal."""
 
     def reward(self, row: Any, memory: Any) -> Any:
         distance = self.distance(row, memory)
@@ -378,7 +421,7 @@ class SmoothTask(WhiskerTask):
         info.error = memory.error / self.periods(row)
 
     def sines(self, memory: Any, time: Any) -> Any:
-        """Where the sines, whose sum began at 0, are at a time (s), in the unit of ``swing``."""
+        """Return the sum of the sines at a time (s) minus that at time 0, in the unit of ``swing``."""
         place = 0.0
         for k in range(3):
             phase = 2 * math.pi * memory.frequency[k] * time
@@ -387,30 +430,43 @@ class SmoothTask(WhiskerTask):
 
 
 class Hold(SmoothTask):
-    """Hold a contact moment against a peg that moves.
+    """Hold a contact moment against a moving peg.
 
     ## Description
 
-    The vibrissa of Quist et al. (2014). A point peg 0.5 to 0.6 lengths from the base, just ahead of the whisker,
-    swings across it in three sines of 3 to 10 Hz, with 0.17 to 0.33 mm each. The rats are predicted to press in and to
-    wait until the vibrations have died; here the pressure itself is to be kept, a moment of -1.5 to -0.5 uN m drawn for
-    every episode. The animal's own controller turns the base at a rate in proportion to the error of M, and actions add
-    to that rate by default; ``firm`` has almost twice the gain, and with half as much again some episodes chatter.
+    The model is the whisker of Quist et al. (2014). A point peg just ahead of it swings across it:
+
+    | hidden quantity   | distribution                                         |
+    |-------------------|------------------------------------------------------|
+    | distance          | 0.5 to 0.6 lengths from the base                     |
+    | motion of the peg | sum of three sines of 3 to 10 Hz and 0.17 to 0.33 mm |
+
+    The goal, which is observed, is a moment M on the follicle, drawn from -1.5 to -0.5 uN m. The paper predicts that
+    rats press against an object and wait until the vibration has decayed; here, the pressure must be held. The task is
+    hard because the motion of the peg is not observed and the muscle is slow.
+
+    The animal's own controller turns the base at a rate proportional to the error of M. By default, actions add to
+    that rate. The reference ``firm`` has almost twice the gain; at 1.5 times its gain some episodes chatter.
 
     ## Rewards
 
-    1 within 0.01 uN m of the goal, falling to 0.1 at 0.09 uN m, less {effort_price:g} times the effort: the squared
-    distance of command and muscle, over the largest command. ``info["error"]`` is the distance from the goal in N m,
-    ``info["effort"]`` the effort, means over the episode so far.
+    The reward of each step is ``r = 1 / (1 + 9 e^2) - {effort_price:g} E``:
+
+    * ``e = max(d / 0.08 uN m - 0.125, 0)``, where ``d`` is the distance of the mean M in the period from the goal
+      (uN m): full reward up to 0.01 uN m
+    * ``E``: squared difference of command and muscle, in units of the largest command
+
+    It rewards a constant moment at little effort. ``info["error"]`` and ``info["effort"]`` are the means of ``d`` (N m)
+    and ``E`` since the start.
 
     ## Starting State
 
-    Straight and at rest, 0.05 rad short of the peg.
+    The whisker is straight and at rest, 0.05 rad from the peg.
     """
 
     action_modes = ("residual", "trajectory", "whisk")
     gain, limit = 8e6, 1500.0
-    """Rate (rad/s per N m) by which the animal's own controller answers an error of M, and its largest acceleration
+    """Gain of the animal's own controller from the error of M to the rate (rad/s per N m), and its largest acceleration
     (rad/s^2)."""
     start_angle = -0.05
     precision = (0.01 * MICRO, 0.08 * MICRO)
@@ -437,14 +493,14 @@ class Hold(SmoothTask):
         return values | {"peg": peg[:, None]}
 
     def command(self, row, memory, action, drive):
-        # The peg swings on, whatever the whisker does.
+        # The motion of the peg does not depend on the whisker.
         ahead = self.sines(memory, row.time + 1.0 / self.control_rate) - self.sines(memory, row.time)
         row.peg_velocity[1, 0] = ahead * self.control_rate
         super().command(row, memory, action, drive)
 
     def own(self, added, row, memory):
         error = self.felt(row, memory, 0) - memory.goal
-        rate = limited(self.gain * error, 5.0)  # pressing on makes M more negative
+        rate = limited(self.gain * error, 5.0)  # a stronger push makes M more negative
         return self.towards(rate + added, row, self.limit)
 
     def distance(self, row, memory):
@@ -452,30 +508,41 @@ class Hold(SmoothTask):
 
 
 class Whisk(SmoothTask):
-    """Follow a moving goal in free air with the tip.
+    """Follow a moving goal with the tip in free air.
 
     ## Description
 
-    The vibrissa of Quist et al. (2014), without a peg. The tip's direction from the base is to follow a goal, a sum of
-    three sines of 1 to 4, 4 to 7 and 7 to 10 Hz that are drawn for every episode, together as large as a whisk. The
-    goal is seen in a noise of {blur:g} rad; who looks back can tell where it goes. The whisker resonates at 49 Hz.
+    The model is the whisker of Quist et al. (2014) without a peg. The direction from the base to the tip must follow a
+    goal angle that starts at 0:
+
+    | hidden quantity | distribution                                                               |
+    |-----------------|----------------------------------------------------------------------------|
+    | path            | sum of three sines of 1 to 4, 4 to 7 and 7 to 10 Hz and 0.058 to 0.117 rad |
+
+    The goal for the end of the next period is observed with a noise of {blur:g} rad. The task is hard because the
+    muscle is slow, so the path must be predicted from noisy observations, and because the whisker resonates at 49 Hz.
 
     ## Rewards
 
-    1 while the tip's direction is within 0.005 rad of the goal, falling to 0.1 at 0.055 rad, less {effort_price:g}
-    times the effort: the squared distance of command and muscle, over the largest command. ``info["error"]`` is the
-    distance from the goal in rad, ``info["effort"]`` the effort, means over the episode so far.
+    The reward of each step is ``r = 1 / (1 + 9 e^2) - {effort_price:g} E``:
+
+    * ``e = max(d / 0.05 rad - 0.1, 0)``, where ``d`` is the distance of the tip's direction from the goal (rad): full
+      reward up to 0.005 rad
+    * ``E``: squared difference of command and muscle, in units of the largest command
+
+    It rewards precision at little effort. ``info["error"]`` and ``info["effort"]`` are the means of ``d`` (rad) and
+    ``E`` since the start.
 
     ## Starting State
 
-    Straight and at rest along x, where the goal begins.
+    The whisker is straight and at rest along x, where the goal starts.
     """
 
     start_angle = 0.0
     precision = (0.005, 0.05)
-    observes = {"goal": Field(1, "rad", 0.5, "angle at which to be at the end of the next period, seen in noise")}
+    observes = {"goal": Field(1, "rad", 0.5, "goal angle for the end of the next period, with noise")}
     blur = 0.001
-    """Standard deviation of the noise in which the goal is seen, rad."""
+    """Standard deviation of the noise of the observed goal, rad."""
 
     def start(self, episodes):
         values = super().start(episodes)
@@ -492,7 +559,7 @@ class Whisk(SmoothTask):
 
     @property
     def directions(self) -> Floats:
-        """Work space for the direction of each link, (2, n)."""
+        """Return scratch space for the direction of each link, (2, n)."""
         return np.empty((2, self.animal.params.n_links))
 
     def distance(self, row, memory):
