@@ -81,7 +81,7 @@ class Choosing(Turn):
     "kind, words",
     [
         (WrongField, "value, line .*'turnd'.*turned"),
-        (WrongShape, "value, line .*turned has shape"),
+        (WrongShape, "value, line .*turned must have shape"),
         (WrongIndex, "value, line .*out of bounds"),
         (WrongConstant, "WrongConstant.value, line .*options must be a number"),
         (Unset, "sense leaves observation.direction unset"),

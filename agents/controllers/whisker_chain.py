@@ -1,4 +1,4 @@
-"""Reference controllers of the vibrissa: whisks, taps, threshold detectors, a localiser, a PI hold, a follower."""
+"""Reference controllers of the whisker chain: whisks, taps, threshold detectors, a localiser, a PI hold, a follower."""
 
 from __future__ import annotations
 
@@ -21,46 +21,47 @@ from . import Reference, References
 from .base import ByHand, RowMemory, moved, pressed
 
 AXIAL, MOMENT = 0.8e-6, 0.16e-6
-"""Thresholds of `Detector` on Fx (N) and M (N m), for sensors as noisy as those of `Detect`."""
+"""Thresholds of `Detector` on Fx (N) and M (N m) for the sensor noise of `Detect`."""
 
 
 @dataclass(eq=False)
 class StatefulController(RowMemory, ABC):
-    """Decides the acceleration of the base, and with it a task's answers, from signals or fields and what it remembers.
+    """Base class for controllers with memory that choose the acceleration of the base and a task's answers.
 
-    ``control_rate`` (Hz) is that at which it is asked.
+    Args:
+        control_rate (Hz): Number of decisions per second.
     """
 
     control_rate: float = field(default=250.0, kw_only=True)
 
     def run(self, t: Floats, signals: Values, first: Flags) -> Floats:
-        """Decide in all rows; what is remembered of those that begin an episode is as `memory` says."""
+        """Return the decisions of all rows; rows that start an episode have the initial `memory`."""
         _, memory = self.recall(first)
-        # A signal of one number is (B,) of an animal and (B, 1) of an observation.
+        # Scalar signals have the shape (B,) from an animal and (B, 1) from an observation.
         columns = {name: np.reshape(signals[name], (len(t), -1)) for name in self.reads}
         return self._decide(t, {name: v[:, 0] if v.shape[1] == 1 else v for name, v in columns.items()}, memory)
 
     @abstractmethod
     def _decide(self, t: Floats, signals: Values, memory: dict[str, Floats]) -> Floats:
-        """Angular acceleration of the base (B,), or with answers (B, nu); ``memory`` may be changed."""
+        """Return the angular acceleration of the base (B,), or with answers (B, nu), and update ``memory``."""
 
     def towards(self, signals: Values, rate: Floats | float, limit: float) -> Floats:
-        """Acceleration (B,), up to ``limit`` rad/s^2, that brings the base to ``rate`` rad/s."""
+        """Return the acceleration (B,), up to ``limit`` rad/s^2, that brings the base to ``rate`` rad/s."""
         return np.clip((rate - signals["base_rate"]) * self.control_rate, -limit, limit)
 
 
 class BaseController(StatefulController):
-    """Turns the base in place; in a task, `Muscular` does."""
+    """Base class for controllers that turn the base directly; `Muscular` adapts them to tasks."""
 
     def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
-        """Drive (B, 3) at times ``t`` (B,) s: angular acceleration of the base (rad/s^2); it stays in its place."""
+        """Return the drive (B, 3) at times ``t`` (B,) s: angular acceleration (rad/s^2) of a base that only turns."""
         drive = np.zeros((len(t), 3))
         drive[:, 0] = self.run(t, signals, first)
         return drive
 
 
 class Muscular:
-    """Plays a task as a controller would without the muscle: commands what makes the muscle do it."""
+    """Adapter of a controller to a task: commands the muscle such that the base has the controller's acceleration."""
 
     def __init__(self, controller: StatefulController, task: WhiskerTask) -> None:
         choice("actions", task.actions, ("trajectory",))
@@ -68,7 +69,7 @@ class Muscular:
         self.reads = tuple(dict.fromkeys((*controller.reads, "base_rate", "muscle")))
 
     def choose(self, t: Floats, fields: Values, first: Flags) -> Floats:
-        """Command (rad/s^2) at times ``t`` (B,) s, then answers, (B, action_size)."""
+        """Return the command (rad/s^2) at times ``t`` (B,) s and the answers, (B, action_size)."""
         values = self.controller.run(t, fields, first).reshape(len(t), -1)
         values[:, 0] = self.task.excitation(values[:, 0], fields["base_rate"][:, 0], *fields["muscle"].T)
         return values
@@ -76,13 +77,15 @@ class Muscular:
 
 @dataclass(eq=False)
 class SineWhisk(BaseController):
-    """The paper's free whisk: 8 Hz, 20 degrees peak to peak, from rest at its hind end.
+    """The paper's free whisk: 8 Hz, 20 degrees peak to peak, from rest at the rear end.
 
-    ``amplitude`` (rad) is half of the peak-to-peak angle, by default the paper's, as is ``frequency`` (Hz); ``middle``
-    (rad) is the angle about which the base swings.
+    Args:
+        amplitude (rad): Half of the peak-to-peak angle; by default the paper's.
+        frequency (Hz): By default the paper's.
+        middle (rad): Mean angle.
 
     Examples:
-        Without an environment the drive is held for a control period, and the base starts where the sine does:
+        Without an environment, hold the drive for a control period, and start the base at the rear end:
 
         >>> from gymnosoma.agents.controllers.whisker_chain import SineWhisk
         >>> from gymnosoma.envs import simulate
@@ -104,7 +107,7 @@ class SineWhisk(BaseController):
         return 2 * np.pi * self.frequency
 
     def acceleration(self, t: Floats, signals: Values) -> Floats:
-        """Acceleration (B,) of the sine, held on its course."""
+        """Return the acceleration (B,) that follows the sine, with feedback."""
         period, phase = 1.0 / self.control_rate, self.omega * t
         now = self.omega * (t - 0.5 * period)
         ahead = self.amplitude * self.omega**2 * np.cos(phase)
@@ -118,7 +121,12 @@ class SineWhisk(BaseController):
 
 @dataclass(eq=False)
 class HalfSineTap(BaseController):
-    """The paper's tap (Fig. 9): half a sine of a ``frequency`` (Hz) forwards by ``reach`` (rad), then held."""
+    """The paper's tap (Fig. 9): half a period of a sine forwards, then constant.
+
+    Args:
+        reach (rad): Angle of the movement.
+        frequency (Hz): Frequency of the sine.
+    """
 
     reach: float = 0.35
     frequency: float = 8.0
@@ -137,11 +145,16 @@ class HalfSineTap(BaseController):
 
 @dataclass(eq=False)
 class Detector(StatefulController):
-    """Whisks forwards once, and takes a signal beyond a threshold in two periods on end for a touch.
+    """Detector that whisks forwards once; a signal beyond the threshold in two successive periods is a touch.
 
-    It commits that there is a peg, and backs off; or, some time after the whisk turns round, that there is none.
-    ``signal`` is ``"axial"``, Fx below minus the ``threshold`` (N), or ``"moment"``, the size of M above it (N m);
-    ``patience`` (s) is the time from the turn of the ``whisk`` to the answer.
+    After a touch it commits that there is a peg and retracts. Without a touch it commits that there is none, some time
+    after the whisk has reversed.
+
+    Args:
+        signal: ``"axial"``: Fx below minus the threshold; ``"moment"``: magnitude of M above the threshold.
+        threshold (N or N m)
+        whisk: Movement of the base.
+        patience (s): Time from the reversal to the answer.
     """
 
     signal: str
@@ -168,13 +181,17 @@ class Detector(StatefulController):
 
 @dataclass(eq=False)
 class Localizer(StatefulController):
-    """Sweeps until Fx tells a touch, decelerates, waits, solves the statics for the place, and commits it.
+    """Localiser that sweeps until it touches the peg, decelerates, waits, solves the statics and commits the place.
 
-    The distance follows from M = s L (Fy cos d + Fx sin d), with d the angle pushed since the touch, and d
-    from M and the stiffness that the whisker has against a peg at s. It sweeps at a ``speed`` (rad/s); Fx below minus
-    the ``threshold`` (N) in two periods on end is a touch, upon which the base decelerates over an angle ``stop``
-    (rad). The wrench is averaged over the second half of the time ``wait`` (s) between touch and estimate; ``length``
-    (m) is the whisker's.
+    The distance s (lengths) solves M = s L (Fy cos d + Fx sin d), where d is the angle turned since the touch, computed
+    from M and the stiffness of the whisker against a peg at s.
+
+    Args:
+        speed (rad/s): Angular velocity of the sweep.
+        threshold (N): Fx below minus the threshold in two successive periods is a touch.
+        stop (rad): Angle over which the base decelerates after the touch.
+        wait (s): Time from touch to estimate. The wrench is averaged over the second half of it.
+        length (m): Length of the whisker.
     """
 
     speed: float = 1.745
@@ -221,14 +238,14 @@ class Localizer(StatefulController):
             np.isinf(memory["touch"]), self.towards(signals, self.speed, 1000.0), self.towards(signals, 0.0, brake)
         )
         back = self.towards(signals, np.where(signals["base_angle"] > -0.2, -2.0, 0.0), 500.0)
-        # The answer that counts is that of the commitment's end.
+        # Start early enough for the commitment to end with the estimate.
         commit = np.where(since > self.wait - Localize.commitment + 1.0 / self.control_rate, 1.0, -1.0)
         return np.stack([np.where(since > self.wait, back, press), memory["place"], memory["bearing"], commit], 1)
 
 
 @dataclass(eq=False)
 class Guess(StatefulController):
-    """Commits ``answers`` at once, without moving or feeling anything."""
+    """Commits constant ``answers`` immediately, without moving."""
 
     answers: tuple[float, ...]
 
@@ -238,18 +255,22 @@ class Guess(StatefulController):
 
 @cache
 def _stiffness(place: float, push: float) -> float:
-    """Moment (N m) per radian of push against a peg at ``place``, from the statics."""
+    """Return the static moment (N m) per radian of rotation against a peg at ``place`` (lengths)."""
     length = WhiskerParams().length
     return float(-quasi_static([0.0, push], [place * length, 0.0]).base_wrench[1, 0] / push)
 
 
 @dataclass(eq=False)
 class Tapper(BaseController):
-    """Taps as the animal's own controller in `Tap` does, or with another ``speed`` (rad/s) or ``threshold`` (N).
+    """Animal's own controller in `Tap`, optionally with memory of the peg's bearing.
 
-    It forgets a touch when `Tap` begins a new window, while the base waits at its back. One that ``remembers`` turns
-    back already this far (rad) before the least base angle at which it has felt the peg in two periods on end, so that
-    it brakes while it touches.
+    It taps once in each window, and waits behind the peg for the next window.
+
+    Args:
+        speed (rad/s): Angular velocity of the approach.
+        threshold (N): The base retracts when Fx falls below minus the threshold.
+        remembers (rad): Retract this far before the smallest base angle at which the peg was felt in two successive
+            periods, to brake during the touch. None: no memory.
     """
 
     speed: float = Tap.approach
@@ -277,9 +298,11 @@ class Tapper(BaseController):
 
 @dataclass(eq=False)
 class Holder(BaseController):
-    """Holds M as the animal's own controller in `Hold` does, or with another ``gain`` or an ``integral``.
+    """Animal's own controller in `Hold`: the rate of the base is proportional to the error of M.
 
-    ``gain`` is in rad/s per N m, ``integral`` in rad/s^2 per N m.
+    Args:
+        gain (rad/s per N m)
+        integral (rad/s^2 per N m): Gain of the time integral of the error.
     """
 
     gain: float = Hold.gain
@@ -296,11 +319,12 @@ class Holder(BaseController):
 
 @dataclass(eq=False)
 class Follower(BaseController):
-    """Brings the base to a goal that moves and is seen in noise, as it is seen or as it has moved.
+    """Follows a moving goal that is observed with noise.
 
-    The base is to have a rate of ``gain`` (1/s) times its distance from the goal. With a ``fading`` that is not 0 it
-    follows an estimate of the goal's angle, rate and acceleration: a parabola through what was seen, of which a period
-    counts that share of the next one (a fading-memory filter).
+    Args:
+        gain (1/s): Rate of the base per distance from the goal.
+        fading: Weight of an observation relative to the next one in a fading-memory filter, which fits a parabola to
+            the observations of the goal. 0: follow the last observation.
     """
 
     gain: float = 60.0
@@ -322,10 +346,10 @@ class Follower(BaseController):
 
 
 class Steering(ByHand):
-    """The base in the hands of a person, five times slower than life.
+    """Manual control of the base, five times slower than real time.
 
-    What a task wants to be answered moves within its range: the place of a peg by W and S and its bearing by A and
-    D, or by W and S the verdict; it is committed by holding E.
+    W and S change the place of the peg or the verdict, and A and D change the bearing, if the task asks for them. Hold
+    E to commit the answer.
     """
 
     reads = ("base_rate", "muscle")
@@ -333,7 +357,7 @@ class Steering(ByHand):
     limit = 1000.0
     """Angular acceleration of the base, rad/s^2."""
     span = 0.4
-    """Time in which an answer goes through its range, s."""
+    """Time (s) in which a key moves an answer through its range."""
 
     def __init__(self, task: Any) -> None:
         super().__init__()
@@ -341,7 +365,7 @@ class Steering(ByHand):
         self._ranges = {name: (field.low, field.high) for name, field in task.answers.items()}
         self._committing = self._ranges.pop("commit", None) is not None
         self._pairs = dict(zip(self._ranges, (("w", "s"), ("a", "d")), strict=False))
-        # A verdict starts as no, a place in the middle.
+        # The initial verdict is no; places start in the middle of their range.
         self.answers = {
             name: low if name == "verdict" else 0.5 * (low + high) for name, (low, high) in self._ranges.items()
         }
@@ -369,7 +393,7 @@ class Steering(ByHand):
         return f"{np.rad2deg(self.turn * self.speed):+.0f} of {np.rad2deg(self.speed):.0f} deg/s{answers}"
 
     def choose(self, t: Floats, fields: Values, first: Flags) -> Floats:
-        """Command that turns the base (rad/s^2), then answers, (B, action_size)."""
+        """Return the command to the muscle (rad/s^2) and the answers, (B, action_size)."""
         rate = fields["base_rate"][:, 0]
         turn = np.clip((self.turn * self.speed - rate) * self.control_rate, -self.limit, self.limit)
         values = np.tile([0.0, *self.answers.values()], (len(t), 1))
@@ -378,7 +402,7 @@ class Steering(ByHand):
 
 
 def _through_muscle(kind: Callable[..., StatefulController], **constants: Any) -> Callable[..., Muscular]:
-    """Maker of controllers of a ``kind`` with the control rate of their task, acting through its muscle."""
+    """Return a factory of controllers of a ``kind``, with the control rate of their task and acting on its muscle."""
     return lambda task, **values: Muscular(kind(control_rate=task.control_rate, **(constants | values)), task)
 
 
@@ -392,9 +416,9 @@ _COMMANDED = {"actions": "trajectory"}
 
 REFERENCES: References = {
     Localize: {
-        # They know the wrench, angle and rate of the base, and the whisker's statics. The baseline's 4 numbers were
-        # chosen; those of quick are one of six sets, tried in 256 episodes each from seed 700000 in half a minute of
-        # CPU time. guess knows nothing; its 2 numbers are the middles.
+        # Inputs: wrench, angle and rate of the base, and the statics of the whisker. The 4 parameters of the baseline
+        # are our choice; those of quick are one of six sets, tested in 256 episodes each from seed 700000. guess has no
+        # inputs; its 2 parameters are the middles of the ranges.
         "baseline": Reference(
             _through_muscle(Localizer),
             bounds={"speed": (1.0, 10.0), "threshold": (0.6e-6, 2e-6), "stop": (0.02, 0.1), "wait": (0.03, 0.15)},
@@ -416,27 +440,26 @@ REFERENCES: References = {
         "guess": Reference(_through_muscle(Guess, answers=(-1.0,))),
     },
     Tap: {
-        # They know Fx, angle and rate of the base, and the time to the window's end. The baseline's 2 numbers were
-        # chosen. remembers has 3: the baseline's threshold, and of three pairs in 256 episodes each from seed 700000
-        # one that kept clear of missing the peg (the best returned 0.003 more); about a minute of CPU time with the
-        # trials before. half_sine knows angle and rate and touches once; its 2 numbers were chosen.
+        # Inputs: Fx, angle and rate of the base, and the time to the end of the window. The 2 parameters of the
+        # baseline are our choice. remembers has 3: the threshold of the baseline, and one of three pairs in 256
+        # episodes each from seed 700000, with a margin against missing the peg (the best pair returned 0.003 more).
+        # half_sine uses angle and rate and touches once; its 2 parameters are our choice.
         "baseline": Reference(_through_muscle(Tapper), bounds={"speed": (1.0, 8.0), "threshold": (0.5e-6, 2e-6)}),
         "remembers": Reference(_through_muscle(Tapper, speed=2.0, remembers=0.0275)),
         "half_sine": Reference(_through_muscle(HalfSineTap, reach=0.62, frequency=4.0)),
     },
     Hold: {
-        # They know M, the goal and the rate of the base. The baseline's 2 numbers were chosen; firm has another gain:
-        # of five, tried in 256 episodes each from seed 700000, the largest at which no episode chatters and the base
-        # shakes by a quarter less than the limit, in half a minute of CPU time.
+        # Inputs: M, the goal, and the rate of the base. The 2 parameters of the baseline are our choice. The gain of
+        # firm is the largest of five in 256 episodes each from seed 700000 without chatter and with a vibration of the
+        # base at least a quarter below the limit.
         "baseline": Reference(_through_muscle(Holder), _COMMANDED, {"gain": (5e5, 2e7), "integral": (0.0, 3e8)}),
         "firm": Reference(_through_muscle(Holder, gain=1.4e7), _COMMANDED),
     },
     Whisk: {
-        # They know angle and rate of the base and the goal as it is seen. The gain of the baseline (1 number) was tried
-        # in 96 episodes from seed 700000, gain and fading of foresees (2), five sets, in 64 episodes each from seed
-        # 40000; each takes about ten seconds of CPU time. With gains above 60 foresees shakes the base more than a rat:
-        # 67 rad/s^2 above 60 Hz at 60, 88 at 120, at most 70.
-        # whisk knows angle and rate alone; of its 3 numbers two are the paper's whisk and one is 0.
+        # Inputs: angle and rate of the base, and the observed goal. The gain of the baseline (1 parameter) was selected
+        # in 96 episodes from seed 700000; gain and fading of foresees (2 parameters) among five sets in 64 episodes
+        # each from seed 40000. foresees with gains above 60 exceeds the limit on vibration, 70 rad/s^2 above 60 Hz: 67
+        # at a gain of 60, 88 at 120. whisk only uses angle and rate; its 3 parameters are the paper's whisk and 0.
         "baseline": Reference(_through_muscle(Follower), bounds={"gain": (10.0, 120.0)}),
         "foresees": Reference(
             _through_muscle(Follower, gain=30.0, fading=0.5), bounds={"gain": (10.0, 60.0), "fading": (0.5, 0.95)}
@@ -449,4 +472,4 @@ DRIVES: Mapping[str, Callable[..., Controller]] = {
     "whisk": lambda animal, **parameters: SineWhisk(**parameters),
     "tap": lambda animal, **parameters: HalfSineTap(**parameters),
 }
-"""Controllers that need no task."""
+"""Controllers for simulations without a task."""

@@ -1,6 +1,6 @@
-"""Reference controllers of the whisker: constant sweeps, textures known by their vibration, keeping contact or a level.
+"""Reference controllers of the whisker rod: constant sweeps, texture estimation, keeping contact or a level.
 
-All play tasks: actions say where the plate shall be, and not, as the whisker's drive does, how fast it goes there.
+They require a task: actions set the place of the plate, while the drive of the whisker is the velocity of the plate.
 """
 
 from __future__ import annotations
@@ -20,19 +20,25 @@ from . import Reference, References, drop_task
 from .base import ByHand, RowMemory, moved, pressed
 
 LEVELS = ((0.02, 0.47, 0.76, 1.02, 1.94, 2.32), (0.05, 0.075, 0.1, 0.13, 0.16, 0.2))
-"""Level of the second mode, log10 (nN m)^2, that a steady speed in m/s gives at L = 22 um, 0.985 lengths."""
+"""Levels of the second mode, log10 (nN m)^2, and the constant speeds (m/s) that cause them at L = 22 um and 0.985
+lengths."""
 
 FORCE, SLOPE = 0.805e-6, 1.64e-5
-"""Mean force towards the base at 0.985 lengths, N, and by how much it falls with the distance, N per length; measured
-at 0.979 to 0.991 lengths and 0.1 m/s."""
+"""Mean force towards the base (N) at 0.985 lengths, and its decrease with the distance (N per length), measured at
+0.979 to 0.991 lengths and 0.1 m/s."""
 
 SETTLING = 0.05
-"""Time (s) in which the vibration grows from rest, and says nothing of the speed yet."""
+"""Time (s) in which the vibration grows from rest and does not yet depend on the speed."""
 
 
 @dataclass(eq=False)
 class ConstantSweep:
-    """The plate runs at a constant ``speed`` (m/s) and ``distance`` (lengths); no texture is named."""
+    """Moves the plate at a constant speed and distance.
+
+    Args:
+        speed (m/s)
+        distance (lengths)
+    """
 
     speed: float
     distance: float = CENTRE
@@ -47,8 +53,9 @@ class ConstantSweep:
 class TextureEstimator(RowMemory):
     """Sweeps slowly, and estimates the texture from its vibration by a ridge regression.
 
-    The levels of the vibration are collected from ``start`` to ``stop`` (s), when it commits itself. It sweeps at a
-    ``speed`` (m/s) and ``distance`` (lengths).
+    Args:
+        start, stop (s): Interval of the vibration's levels that are used; the estimate is committed at ``stop``.
+        speed (m/s), distance (lengths): Constant sweep.
     """
 
     start: float = 0.04
@@ -65,14 +72,14 @@ class TextureEstimator(RowMemory):
 
     @property
     def features(self) -> Floats:
-        """What the answer is linear in, (B, 16): means of the band levels so far, then their standard deviations."""
+        """Features of the regression (B, 16): means and standard deviations of the band levels since ``start``."""
         memory = self._state or {}
         count = np.maximum(memory["count"], 1.0)[:, None]
         mean = memory["sum"] / count
         return np.concatenate([mean, np.sqrt(np.maximum(memory["square"] / count - mean**2, 0.0))], 1)
 
     def choose(self, t: Floats, fields: Values, first: Flags) -> Floats:
-        """Speed, distance, answer in m, commit (B, 4) at times ``t`` (B,) s."""
+        """Return speed (m/s), distance (lengths), answer (m) and commit (B, 4) at times ``t`` (B,) s."""
         _, memory = self.recall(first)
         levels, ready = fields["band_level"], t > self.start
         memory["count"] += ready
@@ -87,21 +94,23 @@ class TextureEstimator(RowMemory):
 
 
 class Guess:
-    """Commits itself at once to the middle of the textures, without feeling anything."""
+    """Commits the middle of the textures immediately, without observations."""
 
     reads = ()
 
     def choose(self, t: Floats, fields: Values, first: Flags) -> Floats:
-        """Speed, distance, answer in m, commit (B, 4)."""
+        """Return speed (m/s), distance (lengths), answer (m) and commit (B, 4)."""
         return np.tile([0.04, CENTRE, np.sqrt(LENGTHS[0] * LENGTHS[1]), 1.0], (len(t), 1))
 
 
 @dataclass(eq=False)
 class ContactKeeper(RowMemory):
-    """Moves the plate in proportion to the error of the force on the base, low-passed.
+    """Changes the distance in proportion to the low-passed error of the force on the base.
 
-    In a period the distance changes by ``gain`` (lengths/N) times the error; ``force`` (N) is to be kept, by default
-    that at 0.985 lengths, and ``share`` is the share of the newest force in the mean.
+    Args:
+        gain (lengths/N): Change of the distance in a period per error.
+        force (N): Goal; by default the force at 0.985 lengths.
+        share: Weight of the newest force in the mean.
     """
 
     gain: float = 2e4
@@ -111,7 +120,7 @@ class ContactKeeper(RowMemory):
     memory = {"mean": 0.0}
 
     def choose(self, t: Floats, fields: Values, first: Flags) -> Floats:
-        """Change of the plate's distance (B, 1) in lengths."""
+        """Return the change of the plate's distance (B, 1) in lengths."""
         first, memory = self.recall(first)
         force = -fields["base_wrench_mean"][:, 2]
         memory["mean"] = np.where(first, force, memory["mean"] + self.share * (force - memory["mean"]))
@@ -120,12 +129,15 @@ class ContactKeeper(RowMemory):
 
 @dataclass(eq=False)
 class SwingTracker(RowMemory):
-    """Takes the plate's swing for a sine, follows it by the distance that the force implies, and goes against it.
+    """Estimates the swing of the plate from the force with an observer, and compensates for it.
 
-    An observer of two states, the swing and its rate (in units of the swing), which ``gain`` and ``rate_gain`` times
-    the difference between felt and expected swing correct; the lag of the plate is inverted. ``frequency`` (Hz) is that
-    of the sine, by default the middle of those that are drawn. Without a frequency and ``rate_gain`` it expects no
-    swing, and is a reflex that goes against the distance that it feels: the animal's own.
+    The model of the swing is a sine with two states, the swing and its rate (in units of the swing). The estimate is
+    advanced by the lag of the plate. With ``frequency`` and ``rate_gain`` 0 it is the animal's own reflex, which
+    opposes the distance inferred from the force.
+
+    Args:
+        gain, rate_gain: Corrections of swing and rate per difference between inferred and expected swing.
+        frequency (Hz): Frequency of the sine; by default the middle of the task's range.
     """
 
     task: Sweep
@@ -136,7 +148,7 @@ class SwingTracker(RowMemory):
     memory = {"swing": 0.0, "rate": 0.0, "asked": 0.0}
 
     def choose(self, t: Floats, fields: Values, first: Flags) -> Floats:
-        """Change of the distance (B, 1) that the plate is to have, in lengths."""
+        """Return the change of the distance (B, 1) in lengths."""
         _, memory = self.recall(first)
         turn, lag = 2.0 * np.pi * self.frequency / self.task.control_rate, 2.0 * np.pi * self.frequency * tasks.LAG
         felt = (FORCE + fields["base_wrench_mean"][:, 2]) / SLOPE - fields["own_way"][:, 0]
@@ -152,7 +164,12 @@ class SwingTracker(RowMemory):
 
 @dataclass(eq=False)
 class SteadySpeed:
-    """The constant speed that gives the ``goal`` on a middling texture, times ``factor``; ``distance`` in lengths."""
+    """Moves the plate at the speed that leads to the ``goal`` on a texture with L = 22 um.
+
+    Args:
+        factor: Factor of that speed.
+        distance (lengths)
+    """
 
     factor: float = 1.0
     distance: float = CENTRE
@@ -166,11 +183,15 @@ class SteadySpeed:
 
 @dataclass(eq=False)
 class LevelKeeper(RowMemory):
-    """Corrects the steady speed by what the level about 200 Hz lacks, in proportion to its time integral.
+    """Corrects the speed of `SteadySpeed` by integral feedback of the level around 200 Hz.
 
-    In a period the speed's logarithm changes by ``gain`` times the mean error, log10 (nN m)^2, in which the newest has
-    the ``share``; ``distance`` is in lengths. The gain is that of six, tried in 48 episodes from seed 700000 on, at
-    which scores vary least, in 15 CPU seconds; twice as much, ``quick``, has a mean 7% higher.
+    The default gain has the least variable scores among six gains in 48 episodes from seed 700000. The reference
+    ``quick`` has twice the gain and a mean score that is 7% higher.
+
+    Args:
+        gain: Change of the logarithm of the speed in a period per mean error, log10 (nN m)^2.
+        share: Weight of the newest error in the mean.
+        distance (lengths)
     """
 
     gain: float = 0.015
@@ -193,15 +214,15 @@ class LevelKeeper(RowMemory):
 
 
 GRADES = tuple(float(length) for length in np.geomspace(*LENGTHS, 9))
-"""Memory lengths among which a person chooses, m."""
+"""Memory lengths (m) of the keys 1 to 9."""
 
 
 class Steering(ByHand):
-    """The plate in the hands of a person, ten times slower than life."""
+    """Manual control of the plate, ten times slower than real time."""
 
     control_rate = 500.0
     pace = 0.2
-    """Time in which a key takes speed or distance through its range, s."""
+    """Time (s) in which a key moves speed or distance through its range."""
 
     def __init__(self, task: Any) -> None:
         super().__init__()
@@ -223,7 +244,7 @@ class Steering(ByHand):
         self._answer = next((length for k, length in enumerate(GRADES) if str(k + 1) in keys), None)
 
     def press(self, key: str) -> None:
-        """Lay another texture on the plate, unless it is to be named."""
+        """Change the texture of the plate, unless the task is to identify it."""
         if key == "l" and not self._texture:
             now = self.parameters.get("memory_length", GRADES[-1])
             self.parameters = {"memory_length": GRADES[(GRADES.index(now) + 1) % len(GRADES)]}
@@ -236,7 +257,7 @@ class Steering(ByHand):
         return f"{self.speed:.2f} m/s, {self.distance:.4f} lengths{texture}"
 
     def choose(self, t: Floats, fields: Values, first: Flags) -> Floats:
-        """Change of the distance (B, 1) in lengths; or speed in m/s and distance in lengths, then L in m and commit."""
+        """Return the change of the distance (B, 1) in lengths; or speed (m/s), distance (lengths), L (m) and commit."""
         if self._sweep:
             return np.full((len(t), 1), self.change)
         motion = [self.speed, self.distance]
@@ -250,9 +271,9 @@ REFERENCES: References = {
         "guess": Reference(drop_task(Guess)),
     },
     Sweep: {
-        # They know the force on the base and the way that was added. The numbers of the reflex (1) and the tracker (3)
-        # are the best of three and five sets without saturated commands, 64 episodes each from seed 700000, in half a
-        # minute of CPU time.
+        # Inputs: the force on the base, and the displacement by actions. The parameters of the reflex (1) and of the
+        # tracker (3) are the best of three and five sets without saturated commands in 64 episodes each from seed
+        # 700000.
         "baseline": Reference(lambda task: SwingTracker(task, gain=0.2, rate_gain=0.0, frequency=0.0)),
         "tracker": Reference(
             SwingTracker, bounds={"gain": (0.02, 0.6), "rate_gain": (0.0, 0.3), "frequency": (3.0, 12.0)}
@@ -273,4 +294,4 @@ REFERENCES: References = {
 DRIVES: Mapping[str, Callable[..., Controller]] = {
     "sweep": lambda animal, speed=0.2: Schedule([0.0], [[speed, 0.0, 0.0]]),
 }
-"""Controllers that need no task: the plate moves as in the paper."""
+"""Controllers for simulations without a task: the plate moves as in the paper."""

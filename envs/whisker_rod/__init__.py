@@ -1,4 +1,4 @@
-"""The rat's whisker on sandpaper, after Oladazimi, Putelat et al. (2021)."""
+"""Rat whisker as a rod on sandpaper (Oladazimi, Putelat et al., 2021)."""
 
 from ..core.model.beam import Hair
 from .animal import WhiskerRod

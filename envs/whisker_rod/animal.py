@@ -1,4 +1,4 @@
-"""The whisker as an animal: rows of state that can be started, advanced and read."""
+"""The whisker rod as an animal: rows of state that can be started, advanced and read."""
 
 from __future__ import annotations
 
@@ -35,35 +35,41 @@ _SCHEMES = {"midpoint": (MIDPOINT, work_dtype, 10e-6), "published": (PUBLISHED, 
 
 
 class WhiskerRod(InLanes):
-    """Rat's whisker C4 of Oladazimi, Putelat et al. (2021).
+    """Rat whisker as a conical rod that touches a plate with its tip (Oladazimi, Putelat et al., 2021; whisker C4).
 
-    It points along +y from its base at the origin to a plate at y = ``plate_distance``. Its drive is
-    the velocity of the plate along x and along y (m/s) and the rotation of the base (rad/s). A plate
-    farther away than the whisker is long leaves it in air. The paper's whisker that turns in an arena about its base
-    is, seen from the base, one whose plate moves: 420, 840 and 1260 deg/s at 27.36 mm are 0.2, 0.4 and 0.6 m/s. A
-    straight one that is turned against a flat plate at such speeds from one instant to the next, or that a plate
-    drags back over its base (start it bent to the other ``side``), comes to lie along the plate within milliseconds:
-    it is then no longer the tip alone that touches, and it fails. Signals, by name, each with a leading axis of
-    rows:
+    The whisker points along +y from its base at the origin to a plate at y = ``plate_distance``. The drive is the
+    velocity of the plate along x and y (m/s) and the angular velocity of the base (rad/s). The whisker is in air if
+    the plate is farther away than its length.
+
+    The paper turns the base in an arena. In the frame of the base, the plate moves instead: 420, 840 and 1260 deg/s at
+    27.36 mm are 0.2, 0.4 and 0.6 m/s.
+
+    Only the tip may touch the plate, and a row fails if the whisker lies along it. This happens within milliseconds
+    if a straight whisker is turned abruptly against a flat plate at such speeds. It also happens if the plate drags the
+    tip back over the base; to avoid it, start the whisker bent to the other ``side``.
+
+    Signals by name, each with a leading axis of rows:
 
     {signals}
 
-    It starts in equilibrium on the plate and at rest unless it is given ``plate_distance`` m (0.98 lengths) and
-    ``plate_position`` m; ``base_angle`` rad (pi/2); ``friction_coefficient``, the mu of the equilibrium (0), positive
-    where the plate pulls along +x; ``side`` to which the equilibrium is bent, 1 for +x (1), or -1 for -x, as for a
-    plate that moves along -x; ``segment_angle`` (n,) rad instead of the equilibrium, and ``segment_rate`` (n,) rad/s;
-    ``friction_state`` (V_*/v at v = 0.2 m/s). The plate must not be so close that the whisker cannot touch it with its
-    tip alone.
+    By default the whisker starts at rest, in equilibrium on the plate. Start values:
+
+    * ``plate_distance`` m (default 0.98 lengths); the tip alone must be able to touch the plate at this distance
+    * ``plate_position`` m (0) and ``base_angle`` rad (pi/2)
+    * ``friction_coefficient``: the mu of the equilibrium (0), positive if the plate pulls along +x
+    * ``side``: direction of bending, 1 for +x (default) or -1 for -x, as for a plate that moves along -x
+    * ``segment_angle`` (n,) rad, instead of the equilibrium, and ``segment_rate`` (n,) rad/s (0)
+    * ``friction_state`` (V_*/v at v = 0.2 m/s)
 
     Args:
-        dt (s): Time step; 10 us for ``midpoint``, 50 us for ``published``, with a relief 5 us for both.
-        scheme ({"midpoint", "published"}): Linearly implicit midpoint rule, or the paper's Radau IIA of order 5 with a
-            fixed step. What is a mean over the last step is one over the scheme's own.
+        dt (s): Time step; by default 10 us with ``midpoint``, 50 us with ``published``, and 5 us with a relief.
+        scheme ({"midpoint", "published"}): Linearly implicit midpoint rule, or the paper's Radau IIA method of order 5
+            with a fixed step. Means over the last step refer to the step of the scheme.
         relief: Height profile of the plate; flat by default.
-        threads: Threads that advance many rows. Results do not depend on it.
+        threads: Number of threads for many rows. Results do not depend on it.
 
     Raises:
-        ValueError: For an unknown scheme, or a ``dt`` or ``threads`` out of range.
+        ValueError: If ``scheme`` is unknown, or ``dt`` or ``threads`` is out of range.
     """
 
     SIGNALS: Mapping[str, Signal] = {
@@ -73,49 +79,49 @@ class WhiskerRod(InLanes):
         "arc": Signal(
             "(n + 1,)",
             "m",
-            "of the nodes, along the whisker from the base",
+            "arc length of the nodes from the base",
             lambda self, rows: _sums(self.rods(rows)[:, 0]),
         ),
-        "centreline": Signal("(n + 1, 2)", "m", "nodes; the last is the tip"),
-        "velocity": Signal("(n + 1, 2)", "m/s", "of the nodes"),
-        "acceleration": Signal("(n + 1, 2)", "m/s^2", "of the nodes, about the last step"),
+        "centreline": Signal("(n + 1, 2)", "m", "positions of the nodes; the last is the tip"),
+        "velocity": Signal("(n + 1, 2)", "m/s", "velocities of the nodes"),
+        "acceleration": Signal("(n + 1, 2)", "m/s^2", "accelerations of the nodes in the last step"),
         "curvature_change": Signal("(n,)", "rad/m", "kappa - kappa_i at the inner end of each segment"),
-        "moment": Signal("(n,)", "N m", "of bending, there; positive turns towards -x"),
-        "joint_force": Signal("(n, 2)", "N", "there, of what lies beyond on what lies within"),
-        "shear": Signal("(n,)", "N", "its part across, to the left: the moment's fall along the whisker"),
+        "moment": Signal("(n,)", "N m", "bending moment there; positive turns towards -x"),
+        "joint_force": Signal("(n, 2)", "N", "force of the outer on the inner part of the whisker there"),
+        "shear": Signal("(n,)", "N", "component of that force to the left, the decrease of the moment per length"),
         "joint_power": Signal(
             "(n,)",
             "W",
-            "there, of elasticity and damping on the segments",
+            "power of elasticity and damping on the segments",
             lambda self, rows: -self.moment(rows) * np.diff(rows["segment_rate"], prepend=rows["base_rate"][:, None]),
         ),
         "tip_velocity": Signal("(2,)", "m/s"),
-        "tip_force": Signal("(2,)", "N", "of the plate on the tip (mu p, -p); last step's mean"),
+        "tip_force": Signal("(2,)", "N", "force of the plate on the tip (mu p, -p), mean of the last step"),
         "contact": Signal("()", "1", "fraction of the last ``advance`` in contact"),
-        "slip_speed": Signal("()", "m/s", "of the plate over the tip; 0 in flight"),
+        "slip_speed": Signal("()", "m/s", "speed of the plate relative to the tip; 0 in flight"),
         "friction_state": Signal("()", "1", "the paper's phi"),
         "friction_coefficient": Signal(
             "()",
             "1",
-            "the paper's mu, as long as there is contact",
+            "the paper's mu, valid in contact",
             lambda self, rows: rows["friction_level"] * rows["rate_strength"],
         ),
         "gap": Signal(
             "()",
             "m",
-            "from the tip to the plate without its relief",
+            "distance from the tip to the plate without relief",
             lambda self, rows: rows["plate_distance"] - rows["tip"][:, 1],
         ),
         "plate_position": Signal("()", "m", "along x"),
         "plate_speed": Signal(
-            "()", "m/s", "along x; the drive in force", lambda self, rows: rows["plate_velocity"][:, 0]
+            "()", "m/s", "along x, the current drive", lambda self, rows: rows["plate_velocity"][:, 0]
         ),
         "plate_distance": Signal("()", "m", "along y"),
         "base_angle": Signal("()", "rad"),
-        "base_wrench": Signal("(3,)", "N m, N, N", "M, Fx, Fy of the rod on its base; last step's mean"),
+        "base_wrench": Signal("(3,)", "N m, N, N", "M, Fx, Fy of the rod on its base, mean of the last step"),
         "base_wrench_mean": Signal("(3,)", "N m, N, N", "mean over the last ``advance``"),
         "base_wrench_samples": Signal("(8, 3)", "N m, N, N", "means over the eighths of the last ``advance``"),
-        "band_power": Signal("(8,)", "(N m)^2", "running power of the base moment around ``BANDS``"),
+        "band_power": Signal("(8,)", "(N m)^2", "power of the base moment in the frequency ``BANDS``"),
         "energy": Signal("()", "J", "kinetic and elastic"),
     }
 
@@ -123,8 +129,8 @@ class WhiskerRod(InLanes):
     varied = ("density", "youngs_modulus", "damping")
     solvers: Mapping[str, tuple[str, ...]] = {"scheme": tuple(_SCHEMES)}
     failures: Mapping[float, str] = {
-        FLIPPED: "the tip lies along the plate: it is no longer the tip alone that touches",
-        BURIED: "an inner part of the whisker is behind the plate: it is no longer the tip alone that touches",
+        FLIPPED: "the tip lies along the plate, so that more than the tip touches it",
+        BURIED: "an inner part of the whisker is behind the plate, so that more than the tip touches it",
         WILD: "a segment turns too fast for the time step",
         BROKEN: "the state is not finite",
     }
@@ -154,7 +160,7 @@ class WhiskerRod(InLanes):
         self._rods = b"", np.empty((0, 6, n))
 
     def rows(self, count: int) -> NDArray[Any]:
-        """Make ``count`` rows of state: straight along y, unloaded, the plate out of reach."""
+        """Return ``count`` rows of state: straight along y, unloaded, with the plate out of reach."""
         rows = np.zeros(count, self.state)
         for name in self.parameters:
             rows[name] = getattr(self.params, name)
@@ -196,23 +202,23 @@ class WhiskerRod(InLanes):
         fresh["cosine"], fresh["sine"] = np.cos(ahead), np.sin(ahead)
         fresh["tip"] = self.centreline(fresh)[:, -1]
         fresh["tip_velocity"] = self.velocity(fresh)[:, -1]
-        # What is at rest passes the force on its tip on to its base.
+        # At rest, the force on the base is that on the tip.
         fresh["base_wrench"][:, 0] = fresh["moment_mean"] = self.moment(fresh)[:, 0]
         fresh["base_wrench"][:, 1:] = fresh["tip_force"]
         fresh["base_wrench_mean"] = fresh["base_wrench"]
         fresh["base_wrench_samples"] = fresh["base_wrench"][:, None]
 
     def _settle(self, rows: NDArray[Any], mu: NDArray[np.float64], side: NDArray[np.float64]) -> None:
-        """Bend rows into their equilibrium on the plate."""
+        """Set rows to their equilibrium on the plate, bent to ``side``."""
         for row, own, coefficient, to in zip(rows, self.rods(rows), mu, side, strict=True):
-            # What is bent towards -x is the mirror image of what is bent towards +x.
+            # A whisker bent towards -x is the mirror image of one bent towards +x.
             rod, base = own.copy(), row["base_angle"] if to > 0 else np.pi - row["base_angle"]
             rod[5] *= to
             force = equilibrium(rod, base, row["plate_distance"], to * coefficient, row["segment_angle"])
             if np.isnan(force):
                 raise ValueError(
-                    f"start: plate_distance must be so large that the whisker, bent towards {'+' if to > 0 else '-'}x, "
-                    "can touch with its tip alone (0.9772 lengths if it is straight and without friction), "
+                    "start: plate_distance must be large enough for only the tip to touch when the whisker bends "
+                    f"towards {'+' if to > 0 else '-'}x (0.9772 lengths if it is straight and without friction), "
                     f"got {row['plate_distance']!r} at length {row['length']!r}"
                 )
             if to < 0:
@@ -224,31 +230,31 @@ class WhiskerRod(InLanes):
         return self.dt, *self._surface
 
     def rods(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Segments of the rods (B, 6, n), in the order of `body.rods`: m, kg, kg m^2, N m, N m s, rad."""
+        """Return the segments of the rods (B, 6, n), in the order of `body.rods`: m, kg, kg m^2, N m, N m s, rad."""
         n = self.params.n_segments
-        # The parameters are the last columns; as they rarely change, the last answer mostly still holds.
+        # The parameters are the last columns. They rarely change, so the last result is cached.
         numbers = matrix(np.ascontiguousarray(rows))
         key = numbers[:, -len(PARAMETERS) - n :].tobytes()
         if key != self._rods[0]:
             blocks, work = (aligned(1, dtype) for dtype in _single(n))
             out = np.empty((len(rows), 6, n))
             rods(numbers, blocks, blocks.view(np.float64).reshape(1, -1, 1), work, out)
-            out.flags.writeable = False  # it may be given again
+            out.flags.writeable = False  # because it is cached
             self._rods = key, out
         return self._rods[1]
 
     def centreline(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Nodes (B, n + 1, 2) m."""
+        """Return the positions of the nodes (B, n + 1, 2) m."""
         h, angle = self.rods(rows)[:, 0], rows["segment_angle"]
         return np.stack([_sums(h * np.cos(angle)), _sums(h * np.sin(angle))], -1)
 
     def velocity(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Velocity of the nodes (B, n + 1, 2) m/s."""
+        """Return the velocities of the nodes (B, n + 1, 2) m/s."""
         speed, angle = self.rods(rows)[:, 0] * rows["segment_rate"], rows["segment_angle"]
         return np.stack([_sums(-speed * np.sin(angle)), _sums(speed * np.cos(angle))], -1)
 
     def acceleration(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Acceleration of the nodes (B, n + 1, 2) m/s^2."""
+        """Return the accelerations of the nodes (B, n + 1, 2) m/s^2."""
         h, angle = self.rods(rows)[:, 0], rows["segment_angle"]
         along, across = -h * rows["segment_rate"] ** 2, h * rows["segment_acceleration"]
         x = along * np.cos(angle) - across * np.sin(angle)
@@ -256,34 +262,34 @@ class WhiskerRod(InLanes):
         return np.stack([_sums(x), _sums(y)], -1)
 
     def _deflection(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Angles of the joints (B, n) less those at rest, rad."""
+        """Return the angles of the joints minus those at rest, (B, n) rad."""
         return np.diff(rows["segment_angle"], prepend=rows["base_angle"][:, None]) - self.rods(rows)[:, 5]
 
     def curvature_change(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Change of curvature (B, n) rad/m."""
+        """Return the change of curvature (B, n) rad/m."""
         h = self.rods(rows)[:, 0]
         cell = 0.5 * (h + np.concatenate([np.zeros((len(h), 1)), h[:, :-1]], 1))
         return self._deflection(rows) / cell
 
     def moment(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Bending moments (B, n) N m at the inner ends of the segments."""
+        """Return the bending moments (B, n) N m at the inner ends of the segments."""
         rod = self.rods(rows)
         rate = np.diff(rows["segment_rate"], prepend=rows["base_rate"][:, None])
         return rod[:, 3] * self._deflection(rows) + rod[:, 4] * rate
 
     def joint_force(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Force (B, n, 2) N of what lies beyond each segment's inner end."""
+        """Return the force (B, n, 2) N of the outer on the inner part of the whisker, at each segment's inner end."""
         drag = rows["external_damping"][:, None, None] * self.velocity(rows)
         lack = self.rods(rows)[:, 1, :, None] * (self.acceleration(rows) + drag)[:, 1:]
         return rows["tip_force"][:, None] - np.cumsum(lack[:, ::-1], 1)[:, ::-1]
 
     def shear(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Shear force (B, n) N."""
+        """Return the shear force (B, n) N at the inner ends of the segments."""
         force, angle = self.joint_force(rows), rows["segment_angle"]
         return force[:, :, 1] * np.cos(angle) - force[:, :, 0] * np.sin(angle)
 
     def energy(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Kinetic and elastic energy, (B,) J."""
+        """Return the kinetic and elastic energy, (B,) J."""
         rod = self.rods(rows)
         square = np.sum(self.velocity(rows)[:, 1:] ** 2, -1)
         kinetic = rod[:, 1] * square + rod[:, 2] * rows["segment_rate"] ** 2
@@ -292,10 +298,10 @@ class WhiskerRod(InLanes):
 
 @cache
 def _single(n: int) -> tuple[np.dtype[Any], np.dtype[Any]]:
-    """Records of state and scratch space in one lane."""
+    """Return the record types of state and scratch space with one lane."""
     return in_lanes(state_dtype(n), 1), in_lanes(work_dtype(n), 1)
 
 
 def _sums(parts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Running sums along the last axis, from 0."""
+    """Return running sums along the last axis, starting with 0."""
     return np.concatenate([np.zeros((len(parts), 1)), np.cumsum(parts, -1)], -1)

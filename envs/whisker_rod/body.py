@@ -1,8 +1,8 @@
-"""Mechanics of the whisker: records of one animal, and the time step as kernels over lanes.
+"""Mechanics of the whisker rod: records of one animal, and the time step as kernels over lanes.
 
-A conical rod of N rigid segments with angles theta_i, clamped at its base, touches with its tip a plate
-at y = ybar that moves along +x (Oladazimi, Putelat et al., 2021, Eqs 5-13). Joints carry elasticity and
-Kelvin-Voigt damping, the contact is unilateral, and friction follows a rate-and-state law.
+A conical rod of N rigid segments with angles theta_i is clamped at its base. Its tip touches a plate at y = ybar that
+moves along +x (Oladazimi, Putelat et al., 2021, Eqs 5-13). The joints have elasticity and Kelvin-Voigt damping, the
+contact is unilateral, and friction follows a rate-and-state law.
 
 Kernels work on lanes (``core/kernels/lanes.py``): the last axis of every field is the animal.
 """
@@ -18,7 +18,7 @@ from ..core.kernels.lanes import batch_kernel
 from ..core.kernels.records import record
 
 FLIPPED, BURIED, WILD, BROKEN = 1.0, 2.0, 3.0, 4.0
-"""Status codes: the tip lies along the plate; an inner node is behind it; too fast; not finite."""
+"""Status codes: the tip is parallel to the plate; an inner node is behind it; a segment is too fast; not finite."""
 
 _NAMES = (
     "density length base_radius tip_radius youngs_modulus damping external_damping curvature_base curvature_tip "
@@ -26,26 +26,26 @@ _NAMES = (
 )
 
 PARAMETERS = tuple(_NAMES.split())
-"""Numbers of a row; ``curvature`` has one for each joint."""
+"""Parameters of a row with one number; ``curvature`` has one per joint."""
 
 SAMPLES = 8
-"""Samples of the base wrench in one ``advance``: at 500 Hz the 4 kHz of the paper's camera."""
+"""Samples of the base wrench in one ``advance``; at 500 Hz this is 4 kHz, as the paper's camera."""
 
 BANDS = (60.0, 90.0, 135.0, 200.0, 300.0, 450.0, 675.0, 1000.0)
-"""Centres of the frequency bands in which the power of the base moment is followed, Hz."""
+"""Centres of the frequency bands for the power of the base moment, Hz."""
 
 SLOW = 10e-3
 """Time constant of the mean that is taken from the base moment before its bands, s."""
 
 TURN = 0.05
-"""Largest rotation of a segment in one step, rad; beyond it the step is divided."""
+"""Largest rotation (rad) of a segment in one step; a step with a larger one is divided."""
 
 DEPTH = 20e-6
-"""How far an inner node may lie behind the plate, m."""
+"""Largest depth (m) of an inner node behind the plate."""
 
 
 def state_dtype(n: int) -> np.dtype:
-    """Record of one whisker of ``n`` segments."""
+    """Return the record type of one whisker of ``n`` segments."""
     return record(
         ("time", (), "s", ""),
         ("status", (), "1", "0, FLIPPED, BURIED, WILD or BROKEN"),
@@ -55,7 +55,7 @@ def state_dtype(n: int) -> np.dtype:
         ("base_angle", (), "rad", ""),
         ("tip tip_velocity", 2, "m, m/s", "x; y"),
         ("plate_position plate_distance", (), "m", "x and y of the plate"),
-        ("plate_velocity", 2, "m/s", "x; y, and with ``base_rate`` the drive"),
+        ("plate_velocity", 2, "m/s", "x; y; part of the drive, like ``base_rate``"),
         ("base_rate", (), "rad/s", ""),
         ("slip_speed", (), "m/s", ""),
         ("friction_state", (), "1", "the paper's phi"),
@@ -74,9 +74,9 @@ def state_dtype(n: int) -> np.dtype:
 
 
 def work_dtype(n: int) -> np.dtype:
-    """Scratch space of :func:`midpoint`: numbers of each segment, then of the whole whisker.
+    """Return the record type of the scratch space of :func:`midpoint`.
 
-    The order matters for speed: LLVM compares the address ranges of both kinds.
+    Fields of each segment precede those of the whole whisker for speed: LLVM compares the address ranges of both kinds.
     """
     return record(
         # The rod, see `segments`.
@@ -84,56 +84,56 @@ def work_dtype(n: int) -> np.dtype:
         ("stiffness viscosity rest_angle", n, "N m, N m s, rad", "of the joint before a segment"),
         # The same for a time step.
         ("joint_spring joint_response", n, "N m s, kg m^2", "impulse per angle, and per increment of its rate"),
-        ("damped_mass damped_inertia", n, "kg, kg m^2", "with the external damping"),
-        ("joint_impulse", n, "N m s", "of each joint at the old rates"),
-        ("drift", (2, n), "m/s", "velocity increment of the outer node against the inner one at the old rate"),
-        ("increment", n, "rad/s", "of the segment's rate at a resting inner node; later the whole increment"),
-        ("by_tip by_node", (2, n), "1/(kg m), 1/m", "added per impulse on the tip, less per increment of the node"),
-        ("by_rate", n, "1", "added per increment of the rate of the segment before"),
+        ("damped_mass damped_inertia", n, "kg, kg m^2", "including the external damping"),
+        ("joint_impulse", n, "N m s", "impulse of each joint at the old rates"),
+        ("drift", (2, n), "m/s", "velocity increment of the outer relative to the inner node at the old rate"),
+        ("increment", n, "rad/s", "increment of the segment's rate with a fixed inner node; later the full increment"),
+        ("by_tip by_node", (2, n), "1/(kg m), 1/m", "increase per impulse on the tip, decrease per node increment"),
+        ("by_rate", n, "1", "increase per increment of the rate of the segment before"),
         ("lighter drag", (), "1", "factors of the external damping, see `scale`"),
         # Elimination from tip to base: quadratic form in the velocity increment (x, y) of a node and the rate
-        # increment w of the segment before it, its linear part, and that of unit impulses on the tip (second letter).
+        # increment w of the segment before it; its linear part; and that of unit impulses on the tip (second letter).
         ("mass_xx mass_xy mass_yy mass_xw mass_yw mass_ww", (), "kg, kg m, kg m^2", ""),
         ("load_x load_y load_w", (), "N s, N m s", ""),
         ("unit_xx unit_yx unit_wx unit_xy unit_yy unit_wy", (), "1, m", ""),
         # The tip.
         ("tip_change_x tip_change_y", (), "m/s", "velocity increment without contact"),
-        ("correction_x correction_y", (), "m/s", "its correction for external damping"),
+        ("correction_x correction_y", (), "m/s", "correction of it for external damping"),
         ("compliance_xx compliance_xy compliance_yy", (), "1/kg", "velocity increment per impulse"),
         # Contact.
-        ("free_x free_y", (), "m/s", "velocity of the tip without it"),
+        ("free_x free_y", (), "m/s", "velocity of the tip without contact"),
         ("height slope stretch", (), "m, 1, 1", "relief, and length along it per length along x"),
-        ("entering", (), "m/s", "speed at which the tip would enter the plate"),
+        ("entering", (), "m/s", "speed of the tip into the plate without contact"),
         ("compliance_nn compliance_nt", (), "1/kg", "along the normal, and between normal and tangent"),
-        ("touching", (), "1", "1 where there is contact"),
+        ("touching", (), "1", "1 in contact"),
         # Friction.
         ("gain", (), "s/m", "gamma/V_*"),
-        ("level level_low level_high searching", (), "1", "mu/a with its bracket, and whether it is still searched"),
-        ("slip", (), "m/s", "speed that follows from it"),
+        ("level level_low level_high searching", (), "1", "mu/a with its bracket; 1 until it is found"),
+        ("slip", (), "m/s", "corresponding slip speed"),
         ("impulse_x impulse_y", (), "N s", "of the plate on the tip"),
         ("friction_state", (), "1", "phi"),
         # Solution from base to tip.
         ("last_x last_y last_w", (), "m/s, rad/s", "increments of the last node's velocity and of its segment's rate"),
-        ("fastest", (), "rad/s", "greatest magnitude of a rate"),
+        ("fastest", (), "rad/s", "largest magnitude of a rate"),
         # Accepted parts of a step.
-        ("accepted too_fast", (), "1", "whether this lane takes part, and whether its step must be divided"),
+        ("accepted too_fast", (), "1", "1 if the lane takes the step; 1 if its step must be divided"),
         ("tip tip_velocity", 2, "m, m/s", "x, y"),
-        ("highest", (), "m", "greatest y of an inner node"),
+        ("highest", (), "m", "largest y of an inner node"),
         ("base_impulse", 3, "N m s, N s", "M, Fx, Fy"),
         ("tip_impulse", 2, "N s", "x, y"),
         ("contact_time", (), "s", ""),
-        ("band_cosine band_sine band_share", len(BANDS), "1", "rotation in a step, share of the newest moment"),
-        ("mean_share", (), "1", "of the newest moment in its mean"),
+        ("band_cosine band_sine band_share", len(BANDS), "1", "rotation in a step, weight of the newest moment"),
+        ("mean_share", (), "1", "weight of the newest moment in its mean"),
     )
 
 
 @kernel
 def segments(xs, ks):
-    """Cut the truncated cone into rigid segments with joints between them.
+    """Divide the truncated cone into rigid segments with joints between them.
 
-    Nodes lie at s_j = l (1 - (1 - j/N)^1.5). The mass of each segment is shared between its ends by the
-    lever rule; ``inertia`` is what remains of its own. The joint before segment i carries EI(s)/c and
-    delta A(s)/c with c the distance of the segments' middles (Oladazimi et al., 2021, Eqs 5 and 6).
+    Nodes are at s_j = l (1 - (1 - j/N)^1.5). The mass of each segment is distributed to its ends by the lever rule;
+    ``inertia`` is the remaining moment of inertia. The joint before segment i has the stiffness EI(s)/c and the
+    viscosity delta A(s)/c, where c is the distance of the segments' middles (Oladazimi et al., 2021, Eqs 5 and 6).
     """
     x = xs[0]
     k = ks[0]
@@ -194,7 +194,7 @@ def scale(x, k, dt):
 
 @kernel
 def _spring(x, k):
-    """Impulse of each joint at the rates of the step's start, at its angle in the middle of the step."""
+    """Compute the impulse of each joint for its angle in the middle of the step and the rates at the start."""
     n, lanes = x.segment_angle.shape
     theta, omega = x.segment_angle, x.segment_rate
     for e in range(lanes):
@@ -210,7 +210,7 @@ def _spring(x, k):
 
 @kernel
 def _begin_at_tip(k):
-    """Beyond the tip there is nothing but the unit impulses on it."""
+    """Start the elimination at the tip, with only the unit impulses on it."""
     for e in range(k.mass_xx.shape[0]):
         k.mass_xx[e] = k.mass_xy[e] = k.mass_yy[e] = k.mass_xw[e] = k.mass_yw[e] = k.mass_ww[e] = 0.0
         k.load_x[e] = k.load_y[e] = k.load_w[e] = 0.0
@@ -224,15 +224,15 @@ def _begin_at_tip(k):
 def _eliminate(x, k, dt):
     """Eliminate the rate increments from tip to base.
 
-    The equations of all segments beyond a node leave a quadratic form in its velocity increment and in the rate
-    increment of the segment before it, ``mass``, with a linear part, ``load``. Two unit impulses on the tip, ``unit``,
-    are carried along, which give ``tip_change`` and the compliance of the tip.
+    The equations of all segments beyond a node reduce to a quadratic form (``mass``) in the velocity increment of the
+    node and the rate increment of the segment before it, with a linear part (``load``). Two unit impulses on the tip
+    (``unit``) are eliminated, too, and result in ``tip_change`` and the compliance of the tip.
     """
     n, lanes = x.segment_angle.shape
     omega, alpha, cos, sin = x.segment_rate, x.segment_acceleration, x.cosine, x.sine
     _begin_at_tip(k)
-    # One pass, a number that the compiler cannot know: it would hoist the comparison of address ranges out of
-    # the loop over i, cannot do so for a falling i, and would then drop the vector code.
+    # A loop with one pass, which the compiler cannot predict. Without it, LLVM tries to hoist the comparison of address
+    # ranges out of the loop over i, fails because i decreases, and drops the vector code.
     once = int(dt / dt)
     for i in range(n - 1, -1, -1):
         for _ in range(once):
@@ -244,7 +244,7 @@ def _eliminate(x, k, dt):
                 s = sin[i, e]
                 ax = -h * s
                 ay = h * c
-                # Without a rate increment the outer node is turned about the inner one, and braked.
+                # Without a rate increment the outer node turns about the inner one, and is damped.
                 middle = omega[i, e] + 0.5 * dt * alpha[i, e]
                 turn = -dt * h * middle * middle
                 brake = k.drag[e] * omega[i, e]
@@ -254,7 +254,7 @@ def _eliminate(x, k, dt):
                 k.correction_y[e] += turn * s - by
                 k.drift[0, i, e] = bx
                 k.drift[1, i, e] = by
-                # The form in terms of the inner node and of this segment's rate increment.
+                # Quadratic form in the inner node's velocity and this segment's rate increment.
                 mass_xx = k.mass_xx[e] + k.damped_mass[i, e]
                 mass_xy = k.mass_xy[e]
                 mass_yy = k.mass_yy[e] + k.damped_mass[i, e]
@@ -269,7 +269,7 @@ def _eliminate(x, k, dt):
                 d = (ax * (kx + px) + ay * (ky + py)) + (k.mass_ww[e] + inertia + response)
                 inverse = 1.0 / d
                 q = k.joint_impulse[i, e]
-                # The increment that minimises it.
+                # Rate increment that minimises the form.
                 w = (load_w + ax * load_x + ay * load_y - q) * inverse
                 wx = (k.unit_wx[e] + ax * unit_xx + ay * unit_yx) * inverse
                 wy = (k.unit_wy[e] + ax * unit_xy + ay * unit_yy) * inverse
@@ -282,7 +282,7 @@ def _eliminate(x, k, dt):
                 by_node_x = kx * inverse
                 by_node_y = ky * inverse
                 by_rate = response * inverse
-                # What is left, in the inner node's increment and the rate increment of the segment before it.
+                # Remaining form, in the inner node's velocity and the rate increment of the segment before it.
                 k.mass_xx[e] = mass_xx - kx * by_node_x
                 k.mass_xy[e] = mass_xy - kx * by_node_y
                 k.mass_yy[e] = mass_yy - ky * by_node_y
@@ -308,12 +308,12 @@ def _eliminate(x, k, dt):
 
 @kernel
 def aged(phi, fresh, z, decay):
-    """Friction state after sliding, the exact solution of Eq. 13 at a constant speed, and its derivative by ``z``.
+    """Return the friction state after sliding and its derivative by ``z``: the solution of Eq. 13 at constant speed.
 
-    From the state ``phi`` before, the state ``fresh`` = V_* t/L gained in the same time at rest, the way slid over the
-    memory length L, ``z``, and ``decay`` = exp(-z).
+    ``phi`` is the state before, ``fresh`` = V_* t/L its increase in the same time at rest, ``z`` the slip distance in
+    memory lengths L, and ``decay`` = exp(-z).
     """
-    # (1 - exp(-z))/z and its derivative, by their series where the difference would cancel
+    # (1 - exp(-z))/z and its derivative, as series where the difference would cancel
     small = z < 0.03
     safe = 1.0 if small else z
     series = 1.0 - z * (1 / 2 - z * (1 / 6 - z * (1 / 24 - z * (1 / 120 - z * (1 / 720 - z * (1 / 5040))))))
@@ -325,9 +325,9 @@ def aged(phi, fresh, z, decay):
 
 @kernel
 def surface(profile, period, position):
-    """Height (m) of a relief at a ``position`` (m) on the plate, and its slope.
+    """Return the height (m) of a relief at a ``position`` (m) on the plate, and its slope.
 
-    ``profile`` (K, 4) m holds the polynomials of ``Relief.coefficients``, which repeat after ``period`` (m).
+    ``profile`` (K, 4) m contains the polynomials of ``Relief.coefficients``, which repeat after ``period`` (m).
     """
     count = len(profile)
     place = position / period
@@ -341,7 +341,7 @@ def surface(profile, period, position):
 
 @kernel
 def _approach(x, k, dt, profile, period):
-    """Contact as it would be met, by Moreau's rule, and a first guess of the friction."""
+    """Predict the contact with Moreau's rule, and guess the friction."""
     lanes = x.length.shape[0]
     slope, free_x, free_y, entering, touching = k.slope, k.free_x, k.free_y, k.entering, k.touching
     for e in range(lanes):
@@ -352,7 +352,7 @@ def _approach(x, k, dt, profile, period):
     for e in range(lanes):
         tilt = x.relief[e] * slope[e]
         gap = x.plate_distance[e] + x.relief[e] * k.height[e] - x.tip[1, e]
-        # The gap may close, a penetration is undone at a fifth in a step and at most 1 m/s.
+        # The gap may close. Penetration decreases by a fifth per step, with at most 1 m/s.
         bound = gap / dt if gap > 0.0 else max(0.2 * gap / dt, -1.0)
         bound += x.plate_velocity[1, e] - tilt * x.plate_velocity[0, e]
         slope[e] = tilt
@@ -375,10 +375,10 @@ def _approach(x, k, dt, profile, period):
 
 @kernel
 def _find_friction(x, k, dt):
-    """Impulse of the plate on the tip, with rate-and-state friction, Eq. 13.
+    """Compute the impulse of the plate on the tip with rate-and-state friction, Eq. 13.
 
-    One safeguarded Newton iteration finds y = mu/a such that y = asinh(gamma u/V_* phi^(b/a)) at the slip
-    speed u of the middle of the step.
+    A safeguarded Newton iteration solves y = asinh(gamma u/V_* phi^(b/a)) for y = mu/a; u is the slip speed in the
+    middle of the step.
     """
     lanes = x.length.shape[0]
     slope, stretch, compliance_nn, compliance_nt = k.slope, k.stretch, k.compliance_nn, k.compliance_nt
@@ -396,7 +396,7 @@ def _find_friction(x, k, dt):
             old, lower, upper, old_slip = level[e], low[e], high[e], slip[e]
             old_x, old_y = k.impulse_x[e], k.impulse_y[e]
             mu = a * old
-            # Normal impulse and impulse along x and y, each with its derivative by y = old.
+            # Impulses along the normal, x and y, and their derivatives by y = old.
             stiff = compliance_nn[e] - mu * compliance_nt[e]
             limit = 1e-3 * compliance_nn[e]
             above = stiff > limit
@@ -408,7 +408,7 @@ def _find_friction(x, k, dt):
             along_y = impulse * (mu * tilt - 1.0)
             along_x_slope = impulse_slope * (tilt + mu) + impulse * a
             along_y_slope = impulse_slope * (mu * tilt - 1.0) + impulse * a * tilt
-            # Slip speed that this gives, and the friction level that the slip speed gives.
+            # Resulting slip speed and friction level.
             new_x = k.free_x[e] + k.compliance_xx[e] * along_x + k.compliance_xy[e] * along_y
             u = (x.plate_velocity[0, e] - 0.5 * (x.tip_velocity[0, e] + new_x)) * stretch[e]
             u_slope = -0.5 * stretch[e] * (k.compliance_xx[e] * along_x_slope + k.compliance_xy[e] * along_y_slope)
@@ -424,10 +424,10 @@ def _find_friction(x, k, dt):
             lower = old if residual < 0.0 else lower
             upper = old if residual > 0.0 else upper
             new = old - residual / derivative
-            # Newton's step must stay inside the bracket, and may be tried a dozen times.
+            # Bisect if Newton's step leaves the bracket, and after a dozen iterations.
             good = (new > lower) & (new < upper) & (iteration < 12)
             new = new if good else 0.5 * (lower + upper)
-            # To first order at the new y, so that the last iteration needs no evaluation of its own.
+            # Extrapolate to the new y, so that no evaluation is needed after the last iteration.
             change = new - old
             low[e] = lower
             high[e] = upper
@@ -440,7 +440,7 @@ def _find_friction(x, k, dt):
 
 @kernel
 def _age(x, k, dt):
-    """Friction state after the step: it slides at a constant speed, or ages in flight."""
+    """Compute the friction state after sliding at constant speed, or after ageing in flight."""
     for e in range(x.length.shape[0]):
         way = dt / x.memory_length[e]
         z = abs(k.slip[e]) * way
@@ -451,7 +451,7 @@ def _age(x, k, dt):
 
 @kernel
 def _solve(x, k):
-    """Rate increments from base to tip, once the impulse on the tip is known; and the fastest rate."""
+    """Compute the rate increments from base to tip for the impulse on the tip, and the fastest rate."""
     n, lanes = x.segment_angle.shape
     omega, cos, sin = x.segment_rate, x.cosine, x.sine
     for e in range(lanes):
@@ -471,7 +471,7 @@ def _solve(x, k):
 
 @kernel
 def attempt(x, k, dt, profile, period):
-    """Prepare a step without changing the state."""
+    """Compute a step without changing the state."""
     _spring(x, k)
     _eliminate(x, k, dt)
     _approach(x, k, dt, profile, period)
@@ -482,7 +482,7 @@ def attempt(x, k, dt, profile, period):
 
 @kernel
 def move_plate(x, k, e, dt, slip, state, level):
-    """Move plate and base of a lane, and keep slip speed, state and level of the friction, if it accepts the step."""
+    """Move plate and base, and store slip speed, state and level of the friction, if the lane accepts the step."""
     accepted = k.accepted[e] != 0.0
     change = level - x.friction_level[e] if k.touching[e] != 0.0 else 0.0
     k.contact_time[e] += dt * k.touching[e] if accepted else 0.0
@@ -497,7 +497,7 @@ def move_plate(x, k, e, dt, slip, state, level):
 
 @kernel
 def _add_impulses(x, k, dt):
-    """Move plate and base, and add up impulses, in the lanes that accept the step."""
+    """Move plate and base and sum up impulses in the lanes that accept the step."""
     for e in range(x.length.shape[0]):
         accepted = k.accepted[e] != 0.0
         base_moment = k.joint_impulse[0, e] + k.joint_response[0, e] * k.increment[0, e]
@@ -515,8 +515,8 @@ def _add_impulses(x, k, dt):
 def _turn(x, k, dt):
     """Turn the segments, and their directions half a step ahead, in the lanes that accept the step.
 
-    ``drift`` takes the vectors of the segments at the end of the step. What a lane may keep is read first: LLVM would
-    branch otherwise, and scatter the results.
+    Vectors of the segments at the end of the step are written to ``drift``. Old values are read first, so that LLVM
+    does not branch and scatter the results.
     """
     n, lanes = x.segment_angle.shape
     theta, omega, alpha, cos, sin = x.segment_angle, x.segment_rate, x.segment_acceleration, x.cosine, x.sine
@@ -550,7 +550,7 @@ def _turn(x, k, dt):
 
 @kernel
 def _place_tip(x, k):
-    """Place and velocity of the tip from the segments' vectors, and the inner node that is nearest the plate."""
+    """Compute position and velocity of the tip, and the height of the inner node that is nearest to the plate."""
     n, lanes = x.segment_angle.shape
     omega = x.segment_rate
     tip_x, tip_y, velocity_x, velocity_y = k.tip[0], k.tip[1], k.tip_velocity[0], k.tip_velocity[1]
@@ -583,14 +583,14 @@ def accept(x, k, dt):
 
 @kernel
 def direct(x, e, dt):
-    """Cosine and sine of one lane's angles half a step ahead."""
+    """Compute cosine and sine of one lane's angles half a step ahead."""
     for i in range(x.segment_angle.shape[0]):
         x.sine[i, e], x.cosine[i, e] = sincos(x.segment_angle[i, e] + 0.5 * dt * x.segment_rate[i, e])
 
 
 @kernel
 def _divided(x, k, lane, dt, profile, period):
-    """Take one step in one lane by parts, of at most 1/256, in which no segment turns too far."""
+    """Take one step in one lane by parts, down to 1/256 of the step, so that no segment turns too far."""
     lanes = x.length.shape[0]
     part, left = 128, 256
     while left > 0:
@@ -613,7 +613,7 @@ def _divided(x, k, lane, dt, profile, period):
 
 @kernel
 def clear_impulses(k):
-    """Begin the sums over a step."""
+    """Clear the sums over a step."""
     for e in range(k.contact_time.shape[0]):
         k.base_impulse[0, e] = k.base_impulse[1, e] = k.base_impulse[2, e] = 0.0
         k.tip_impulse[0, e] = k.tip_impulse[1, e] = k.contact_time[e] = 0.0
@@ -621,7 +621,7 @@ def clear_impulses(k):
 
 @kernel
 def _step(x, k, dt, profile, period):
-    """Take a step in all lanes, by parts where a segment would turn too far."""
+    """Take a step in all lanes, by parts in lanes where a segment would turn too far."""
     lanes = x.length.shape[0]
     clear_impulses(k)
     attempt(x, k, dt, profile, period)
@@ -640,7 +640,7 @@ def _step(x, k, dt, profile, period):
 
 @kernel
 def keep_forces(x, k, dt, sample):
-    """Keep the mean forces of a step on tip and base; the latter are added to their sample."""
+    """Store the mean forces of a step on tip and base, and add those on the base to the current sample."""
     lanes = x.length.shape[0]
     for e in range(lanes):
         x.time[e] += dt
@@ -655,7 +655,7 @@ def keep_forces(x, k, dt, sample):
 
 @kernel
 def tune_bands(k, dt):
-    """Set the filters of the base moment: two complex resonators in a row, 0.6 octaves wide at half power."""
+    """Set the filters of the base moment: two complex resonators in series, 0.6 octaves wide at half power."""
     lanes = k.mean_share.shape[0]
     for j in range(len(BANDS)):
         omega = 2.0 * math.pi * BANDS[j]
@@ -672,7 +672,7 @@ def tune_bands(k, dt):
 
 @kernel
 def follow_bands(x, k):
-    """Follow the power of the base moment in its bands by one step."""
+    """Update the power of the base moment in its bands by one step."""
     lanes = x.length.shape[0]
     for e in range(lanes):
         x.moment_mean[e] += k.mean_share[e] * (x.base_wrench[0, e] - x.moment_mean[e])
@@ -695,7 +695,7 @@ def follow_bands(x, k):
 
 @kernel
 def check_model(x, k, top):
-    """Set the status where it is no longer the tip alone that touches; ``top`` is the relief's greatest height, m."""
+    """Set the status of lanes where more than the tip touches; ``top`` is the largest height of the relief, m."""
     n, lanes = x.segment_angle.shape
     for e in range(lanes):
         reach = x.plate_distance[e] < x.length[e]
@@ -708,7 +708,7 @@ def check_model(x, k, top):
 
 @kernel
 def clear_means(x, k):
-    """Begin the sums over an ``advance``."""
+    """Clear the sums over an ``advance``."""
     lanes = x.length.shape[0]
     for e in range(lanes):
         x.contact[e] = 0.0
@@ -726,11 +726,11 @@ def clear_means(x, k):
 
 @kernel
 def take_means(x, steps, dt):
-    """Turn the sums over an ``advance`` into means."""
+    """Convert the sums over an ``advance`` to means."""
     lanes = x.length.shape[0]
     for j in range(3):
         for i in range(SAMPLES):
-            # Fewer steps than samples leave gaps, which repeat the sample before.
+            # With fewer steps than samples, empty samples repeat the previous one.
             first = (i * steps + SAMPLES - 1) // SAMPLES
             count = ((i + 1) * steps + SAMPLES - 1) // SAMPLES - first
             for e in range(lanes):
@@ -745,7 +745,7 @@ def take_means(x, steps, dt):
 
 @kernel
 def prepare(xs, ks, dt, profile, period, top):
-    """Make segments and filters of the parameters, for steps of :func:`midpoint`, whose arguments these are."""
+    """Compute segments and filters from the parameters; the arguments are those of :func:`midpoint`."""
     segments(xs, ks)
     scale(xs[0], ks[0], dt)
     tune_bands(ks[0], dt)
@@ -755,17 +755,17 @@ def prepare(xs, ks, dt, profile, period, top):
 def midpoint(xs, ks, steps, dt, profile, period, top):
     """Take ``steps`` steps of ``dt`` (s) of the linearly implicit midpoint rule with contact at the velocity level.
 
-    Elasticity and damping are implicit and linear in the rate increments, inertia is evaluated at the
-    extrapolated middle of the step; N increments are eliminated in O(N). A step in which a segment
-    would turn by more than 0.05 rad is divided, in that lane alone.
+    Elasticity and damping are implicit and linear in the rate increments. Inertia is evaluated at the extrapolated
+    middle of the step. N increments are eliminated in O(N). If a segment of a lane would turn by more than 0.05 rad,
+    the step of that lane is divided.
 
-    Oladazimi, Putelat et al. (2021), Eqs 5-13; the scheme is ours. After :func:`prepare`. ``status`` becomes FLIPPED,
-    BURIED or WILD where the model is left.
+    The equations are Eqs 5-13 of Oladazimi, Putelat et al. (2021); the scheme is ours. Call :func:`prepare` first.
+    ``status`` becomes FLIPPED, BURIED or WILD if the model is no longer valid.
 
     Args:
         xs, ks ((1,) records of ``state_dtype(n)`` and ``work_dtype(n)`` in lanes)
         profile ((K, 4) float, m): Relief of the plate, see :func:`surface`.
-        period, top (m): Its period and its greatest height.
+        period, top (m): Period and largest height of the relief.
     """
     x = xs[0]
     k = ks[0]
@@ -783,11 +783,11 @@ MIDPOINT = batch_kernel(midpoint, BROKEN, prepare=prepare)
 
 @kernel
 def rods(rows, blocks, lanes, work, out):
-    """Segments of many whiskers, see :func:`segments`.
+    """Compute the segments of many whiskers, see :func:`segments`.
 
-    ``rows`` (B, K) are records of ``state_dtype(n)`` as numbers; ``blocks``, ``lanes`` and ``work`` are (1,) records of
-    one lane, the same as numbers, and scratch space. Into ``out`` (B, 6, n) are written length (m), mass of the outer
-    node (kg), inertia (kg m^2), and stiffness (N m), viscosity (N m s) and angle at rest (rad) of the joint before.
+    ``rows`` (B, K) are records of ``state_dtype(n)`` as numbers. ``blocks`` is a (1,) record with one lane, ``lanes``
+    the same as numbers, and ``work`` scratch space. The output ``out`` (B, 6, n) is length (m), mass of the outer node
+    (kg), inertia (kg m^2), and stiffness (N m), viscosity (N m s) and rest angle (rad) of the joint before.
     """
     for a in range(len(rows)):
         for j in range(rows.shape[1]):

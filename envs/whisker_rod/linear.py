@@ -1,4 +1,4 @@
-"""Small vibrations of the rod in air about its shape at rest."""
+"""Small vibrations of the whisker rod in air about its shape at rest."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from .params import WhiskerRodParams
 
 
 def system(params: WhiskerRodParams) -> tuple[NDArray[np.float64], ...]:
-    """Linear equation of the segments' angles, M phi'' + B phi' + K phi = -h y'' for a base moved across itself by y.
+    """Return the matrices of M phi'' + B phi' + K phi = -h y'', the linearised equation of the segments in air.
 
-    Oladazimi, Putelat et al. (2021), Eqs 5 and 6, in air.
+    The angles phi are deviations from the shape at rest, and y is the displacement of the base across itself.
+    Oladazimi, Putelat et al. (2021), Eqs 5 and 6.
 
     Returns:
-        M, B, K, h, arm (n, n), (n, n), (n, n), (n,) and (n,) arrays, kg m^2, N m s, N m, kg m, m: The arm is the motion
-            of the tip across the base by each angle.
+        M, B, K, h, arm (n, n), (n, n), (n, n), (n,) and (n,) arrays, kg m^2, N m s, N m, kg m, m: The arm is the
+            displacement of the tip across the base per change of each angle.
     """
     animal = WhiskerRod(params)
     length, mass, own, stiffness, viscosity, rest = animal.rods(animal.rows(1))[0]

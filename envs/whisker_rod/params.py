@@ -1,4 +1,4 @@
-"""Parameters of the whisker and of the surface it touches, in SI, from the paper's tables."""
+"""Parameters of the whisker rod and of the surface that it touches in SI, from the paper's tables."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ..core.model.constants import read_table
 from ..core.model.quantities import Option, documented
 
 REFERENCE_FRICTION = 0.37
-"""mu_*, missing in Table 1: with it the whisker slides with mu = 0.2 at the paper's 0.2 m/s."""
+"""mu_*, which is missing in Table 1; with this value, mu = 0.2 at the paper's speed of 0.2 m/s."""
 
 
 @cache
 def table() -> dict[str, Any]:
-    """Constants of Oladazimi, Putelat et al. (2021) in SI."""
+    """Return the constants of Oladazimi, Putelat et al. (2021) in SI."""
     return read_table("whisker_rod/parameters.toml")
 
 
@@ -31,23 +31,22 @@ PHYSICAL = {
     "tip_radius": Option(1e-8, 5e-3, "m", "radius at the tip"),
     "youngs_modulus": Option(3e6, 3e12, "Pa", "Young's modulus, E"),
     "damping": Option(0.0, 1e3, "1", "Kelvin-Voigt damping, alpha"),
-    "external_damping": Option(0.0, 1e5, "1/s", "damping by the surroundings"),
-    "curvature_base": Option(-1e3, 1e3, "rad/m", "intrinsic curvature at the base; negative bends to +x"),
+    "external_damping": Option(0.0, 1e5, "1/s", "external damping rate"),
+    "curvature_base": Option(-1e3, 1e3, "rad/m", "intrinsic curvature at the base; negative bends towards +x"),
     "curvature_tip": Option(-1e3, 1e3, "rad/m", "intrinsic curvature at the tip"),
-    "curvature": Option(-1e3, 1e3, "rad/m", "intrinsic curvature at each joint, in addition; for all alike"),
-    "rate_strength": Option(1e-9, 1.0, "1", "friction: strength of the rate, a"),
-    "state_strength": Option(0.0, 1.0, "1", "friction: strength of the state, b"),
+    "curvature": Option(-1e3, 1e3, "rad/m", "additional intrinsic curvature at each joint; a number sets all"),
+    "rate_strength": Option(1e-9, 1.0, "1", "friction: strength of the rate effect, a"),
+    "state_strength": Option(0.0, 1.0, "1", "friction: strength of the state effect, b"),
     "reference_speed": Option(1e-9, 1e-3, "m/s", "friction: reference speed, V_*"),
-    "reference_friction": Option(0.0, 2.0, "1", "friction: coefficient at that speed, mu_*"),
-    "memory_length": Option(1e-8, 0.1, "m", "friction: slip length, L"),
-    "relief": Option(0.0, 100.0, "1", "factor on the height profile of the plate"),
+    "reference_friction": Option(0.0, 2.0, "1", "friction: coefficient at the reference speed, mu_*"),
+    "memory_length": Option(1e-8, 0.1, "m", "friction: memory length, L"),
+    "relief": Option(0.0, 100.0, "1", "factor of the height profile of the plate"),
 }
-"""Parameters that a row may change. exp(mu_*/a) enters the law; with b > a the friction of a long stick exceeds mu_* by
-less than that."""
+"""Parameters that can differ between rows. The range of mu_* is small because exp(mu_*/a) enters the friction law."""
 
 
 def middles(n: int) -> NDArray[np.float64]:
-    """Middles of ``n`` segments, (n,) lengths from the base: shorter ones towards the tip, see ``body.segments``."""
+    """Return the middles of ``n`` segments in lengths from the base, (n,); see ``body.segments``."""
     nodes = 1.0 - (1.0 - np.arange(n + 1) / n) ** 1.5
     return 0.5 * (nodes[1:] + nodes[:-1])
 
@@ -55,20 +54,20 @@ def middles(n: int) -> NDArray[np.float64]:
 @documented(PHYSICAL)
 @dataclass(frozen=True)
 class WhiskerRodParams:
-    """Physical parameters of one whisker and its friction; the defaults are Table 1 at L = 10 um.
+    """Physical parameters of one whisker and its friction; the defaults are those of Table 1 with L = 10 um.
 
-    The whisker is a truncated cone. Kelvin-Voigt damping is 0.5 alpha rho c_s r_0^3 A(s); that by the surroundings,
-    which is not in the paper, is proportional to mass and velocity. The intrinsic curvature is linear from base to tip
-    (an Euler spiral), and negative in a whisker that is to start on the plate, bent the way that the plate goes.
-    ``curvature``, a number or one for each joint before a segment, is added; `of` takes it from a `Hair`.
+    The whisker is a truncated cone. The Kelvin-Voigt damping is 0.5 alpha rho c_s r_0^3 A(s). External damping, which
+    the paper does not have, is proportional to mass and velocity. The intrinsic curvature is linear in arc length (an
+    Euler spiral). If the whisker starts on a plate that moves along +x, the curvature should be negative.
+    ``curvature``, a number or one per joint, is added; `of` computes it from a `Hair`.
 
     Args:
-        n_segments (3 to 1000): Rigid segments of the rod. Thirty, as in the tasks, give modes 1 to 6 within 0.35% and
-            static forces within 0.1%; 45 within 0.15% and 0.05%, for three quarters of the speed.
+        n_segments (3 to 1000): Number of rigid segments. With 30, as in the tasks, modes 1 to 6 are accurate to 0.35%
+            and static forces to 0.1%; with 45, to 0.15% and 0.05%.
         {ranges}
 
     Raises:
-        ValueError: For a value out of these ranges, some orders of magnitude around the paper's.
+        ValueError: If a value is out of range. Ranges extend some orders of magnitude around the paper's values.
     """
 
     n_segments: int = 45
@@ -101,11 +100,12 @@ class WhiskerRodParams:
 
     @classmethod
     def of(cls, hair: Hair | None = None, n_segments: int = 45, **others: float) -> WhiskerRodParams:
-        """Make a whisker of the shape of a hair, that of the paper's C4 whisker by default.
+        """Compute the parameters of a whisker with the shape of a hair.
 
         Args:
+            hair: Shape; by default that of the paper's whisker C4.
             n_segments (3 to 1000)
-            **others: Any other parameter.
+            **others: Further parameters, such as ``density``.
         """
         whole("n_segments", n_segments, 3, 1000)
         hair = Hair(cls.length, cls.base_radius, cls.tip_radius) if hair is None else hair
@@ -122,11 +122,11 @@ class WhiskerRodParams:
 
 @dataclass(frozen=True, eq=False)
 class Relief:
-    """Height profile of a surface, repeated periodically and joined by cubic polynomials.
+    """Periodic height profile of a surface, interpolated by cubic polynomials.
 
     Args:
         period (m)
-        height ((K,) array, m): At equal distances over one period; positive is away from the whisker's base.
+        height ((K,) array, m): Heights at equal distances over one period, positive away from the whisker's base.
     """
 
     period: float
@@ -141,12 +141,12 @@ class Relief:
 
     @classmethod
     def flat(cls) -> Relief:
-        """Build the paper's plate."""
+        """Return the paper's flat plate."""
         return cls(1.0, np.zeros(1))
 
     @classmethod
     def sine(cls, amplitude: float, wavelength: float) -> Relief:
-        """Build a grating.
+        """Return a sinusoidal grating.
 
         Args:
             amplitude, wavelength (m)
@@ -155,7 +155,7 @@ class Relief:
 
     @classmethod
     def measured(cls, file: Any, spacing: float) -> Relief:
-        """Read a measured profile; its mean and its trend are removed, so that the ends meet.
+        """Read a measured profile, and remove its mean and trend so that it can be repeated.
 
         Args:
             file (path or file): Text with one height in metres per line.
@@ -166,18 +166,18 @@ class Relief:
         except (OSError, ValueError) as error:
             raise ValueError(f"file {shown(file)} cannot be read: {error}") from None
         if height.ndim != 1 or len(height) < 3:
-            raise ValueError(f"file must hold a column of at least 3 heights, got shape {height.shape}")
+            raise ValueError(f"file must contain a column of at least 3 heights, got shape {height.shape}")
         height = height - np.linspace(height[0], height[-1], len(height))
         return cls(spacing * len(height), height - height.mean())
 
     @classmethod
     def random(cls, grain: float, slope: float, seed: int = 0, period: float | None = None) -> Relief:
-        """Draw sandpaper: random heights with wavelengths around the grain's diameter.
+        """Return random sandpaper, with wavelengths around the diameter of the grains.
 
         Args:
-            grain (m): Mean wavelength; the paper's P80 has 201 um, its P1200 15.3 um.
+            grain (m): Mean wavelength; 201 um for the paper's P80, 15.3 um for its P1200.
             slope: Root mean square slope.
-            period (m): Length after which the profile repeats; 100 grains by default, at most 100,000.
+            period (m): Period of the profile; by default 100 grains, at most 100,000 grains.
         """
         grain, slope = number("grain", grain, above=0), number("slope", slope, minimum=0)
         period = 100 * grain if period is None else number("period", period, above=0, maximum=1e5 * grain)
@@ -191,11 +191,11 @@ class Relief:
         return cls(period, height * slope / np.sqrt(np.mean(steepness**2)))
 
     def coefficients(self) -> NDArray[np.float64]:
-        """Polynomials of the intervals, (K, 4): c0 + c1 f + c2 f^2 + c3 f^3 at a fraction f of an interval, in m."""
+        """Return the polynomials of the intervals, (K, 4) m: c0 + c1 f + c2 f^2 + c3 f^3 at fraction f of each."""
         count = len(self.height)
         if count < 3:
             return np.column_stack([self.height, *[np.zeros(count)] * 3])
-        from scipy.interpolate import CubicSpline  # a flat plate needs none of it
+        from scipy.interpolate import CubicSpline  # not needed for a flat plate
 
         spline = CubicSpline(np.arange(count + 1), np.append(self.height, self.height[0]), bc_type="periodic")
         return np.ascontiguousarray(spline.c[::-1].T)

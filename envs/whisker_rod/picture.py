@@ -1,4 +1,4 @@
-"""The whisker's picture: bent on its sandpaper, sticks and slips, moment, base wrench, spectrum."""
+"""Picture of the whisker rod: whisker on sandpaper, stick and slip, moment, base wrench, spectrum."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ GHOST: c.Colour = (110, 116, 126)
 GRIT: c.Colour = (178, 160, 132)
 
 THICK = 6.0
-"""Factor by which the whisker is drawn too thick: it is 0.14 mm at its base, and 5 um at its tip."""
+"""Factor of the drawn thickness; the true diameter is 0.14 mm at the base and 5 um at the tip."""
 
 MOMENT = 2.5e-8
-"""Bending moment of the deepest colour, N m."""
+"""Bending moment (N m) at the end of the colour scale."""
 
 SECONDS = 0.2
 """Duration of the traces, s."""
@@ -57,7 +57,7 @@ def draw(canvas: Canvas, task: RodTask, trail: Trail, ghost: Trail | None = None
 
 @singledispatch
 def goal(task: Any, trail: Trail) -> tuple[str, str]:
-    """Tell how far the goal of a task is reached, in a headline and a caption."""
+    """Return the score of a task in a headline and a caption."""
     return "", ""
 
 
@@ -66,7 +66,7 @@ def _(task: Texture, trail: Trail) -> tuple[str, str]:
     info = task.hooks.info(trail.rows[-1:], trail.memory[-1:])
     truth, answer = (c.quantity(float(info[name][0]), "m") for name in ("memory_length", "answer"))
     if not info["committed"][0]:
-        return "which texture?", f"it has L = {truth}; the answer so far is {answer}"
+        return "which texture?", f"true L = {truth}; current answer {answer}"
     return f"L = {answer}", f"right: it is {truth}" if info["is_success"][0] else f"wrong: it is {truth}"
 
 
@@ -87,7 +87,7 @@ def _(task: Regulate, trail: Trail) -> tuple[str, str]:
 
 
 def _slipping(rows: NDArray[Any]) -> NDArray[np.bool_]:
-    """Whether the plate passes the tip faster than half its speed."""
+    """Return whether the plate slides past the tip with more than half its speed, (B,)."""
     return np.abs(rows["slip_speed"]) > 0.5 * np.abs(rows["plate_velocity"][:, 0])
 
 
@@ -104,7 +104,7 @@ def _plate(view: Panel, task: RodTask, trail: Trail, grain: float = 1.0e-3) -> N
     top = np.array([[view.high[0], view.high[1]], [view.low[0], view.high[1]]])
     view.polygon(np.concatenate([np.stack([x, y], 1), top]), c.mix(c.PAPER, GRIT, 0.45))
     view.polyline(np.stack([x, y], 1), GRIT, 1.5)
-    # Grains, moving with the plate, let its motion be seen.
+    # Grains that move with the plate show its motion.
     first = np.floor((view.low[0] - row["plate_position"]) / grain)
     for k in range(int((view.high[0] - view.low[0]) / grain) + 2):
         random = np.random.default_rng(int(first + k) % 1000)
@@ -114,7 +114,7 @@ def _plate(view: Panel, task: RodTask, trail: Trail, grain: float = 1.0e-3) -> N
 
 
 def _smooth(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Spline (N, 2) through the nodes."""
+    """Return a spline (N, 2) through the nodes."""
     arc = np.append(0.0, np.cumsum(np.hypot(*np.diff(points, axis=0).T)))
     return CubicSpline(arc, points)(np.interp(np.linspace(0.0, len(arc) - 1.0, 200), np.arange(len(arc)), arc))
 
@@ -139,7 +139,7 @@ def _whisker(view: Panel, task: RodTask, trail: Trail, ghost: bool) -> None:
 
 
 def _tip(canvas: Canvas, task: RodTask, trail: Trail) -> None:
-    """Magnified tip, and below it where along the plate it was before, coloured by stick and slip."""
+    """Draw the magnified tip, and below it its earlier places along the plate, coloured by stick and slip."""
     rows = trail.rows[-100:]
     row, length = rows[-1], float(rows["length"][-1])
     middle = np.array([rows["tip"][:, 0].mean(), row["plate_distance"] - 0.012 * length])

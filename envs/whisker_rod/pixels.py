@@ -1,4 +1,4 @@
-"""What the rod's small pictures show: whisker, plate, and the plate's motion."""
+"""Pixel observations of the whisker rod: whisker, plate, and the motion of the plate."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WHISKER: Colour = (92, 74, 58)
 
 
 def sketch(task: Any, rows: Any, memory: Any) -> Sketch:
-    """Draw whiskers from the side, the plate above; its rules move with it."""
+    """Draw whiskers from the side with the plate at the top; the grid moves with the plate."""
     length, points = rows["length"], task.animal.centreline(rows)
     usual = task.animal.params.length
     centre = np.stack([0.125 * length, 0.5 * length], 1)

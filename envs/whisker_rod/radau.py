@@ -1,14 +1,15 @@
-"""The paper's own solver: Radau IIA of order 5, three stages, as a kernel with a fixed step over lanes.
+"""Solver of the paper: the three-stage Radau IIA method of order 5 with a fixed step, as a kernel over lanes.
 
 Oladazimi, Putelat et al. (2021) integrate the differential-algebraic equations of index 2 with RADAU5 of Hairer and
-Wanner (1996). Here the step is fixed, and Newton's iteration has a bound: a step that it does not solve is divided,
-in that lane alone; see `_divided` for what is left then. As in ``body.midpoint`` the plate only pushes; in contact
-the normal velocity of the tip is constrained, Eq. 12 differentiated once.
+Wanner (1996). Here the step is fixed and the number of Newton iterations is limited. If they do not converge, the
+step of that lane is divided, see `_divided`. As in ``body.midpoint`` the plate can push but not pull. In contact, the
+normal velocity of the tip is constrained (Eq. 12 differentiated once).
 
-The unknowns are the accelerations of the segments at the three stages. Newton's matrix takes the directions of the
-segments from the middle of the step, for all iterations; in the basis of the eigenvectors of the coefficients it falls
-apart into a real and a complex system of the size of the rod, and these are eliminated from tip to base in O(N), as in
-``body.midpoint``. What is left are the forces on the tip at the stages, which depend on three friction coefficients.
+The unknowns are the accelerations of the segments at the three stages. Newton's matrix uses the directions of the
+segments in the middle of the step in all iterations. In the basis of the eigenvectors of the coefficients it separates
+into a real and a complex system of the size of the rod. Both are eliminated from tip to base in O(N), as in
+``body.midpoint``. The remaining unknowns are the forces on the tip at the stages, which depend on three friction
+coefficients.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ from .body import (
 )
 
 NODES = np.array([0.15505102572168219018, 0.64494897427831780982, 1.0])
-"""Places of the stages in the step."""
+"""Times of the stages, in steps."""
 
 COEFFICIENTS = np.array(
     [
@@ -54,7 +55,7 @@ COEFFICIENTS = np.array(
         [0.37640306270046727505, 0.51248582618842161384, 0.11111111111111111111],
     ]
 )
-"""Coefficients of the method; the last row also holds its weights."""
+"""Coefficients of the method; the last row is also the weights."""
 
 SQUARED = np.array(
     [
@@ -63,10 +64,10 @@ SQUARED = np.array(
         [0.31804138174397716939, 0.18195861825602283061, 0.0],
     ]
 )
-"""Product of the coefficients with themselves."""
+"""Matrix square of the coefficients."""
 
 EIGENVALUES = np.array([0.27488882959567736775, 0.16255558520216131613 + 0.18494932440714078428j])
-"""Eigenvalues of the coefficients; the third is conjugate to the second."""
+"""Eigenvalues of the coefficients; the third is the conjugate of the second."""
 
 VECTORS = np.array(
     [
@@ -88,76 +89,77 @@ INVERSE = np.array(
     ],
     dtype=np.complex128,
 )
-"""Inverse of the matrix of the eigenvectors, but for the conjugate line."""
+"""Inverse of the matrix of the eigenvectors, without the conjugate row."""
 
 SHARES = np.array([1.0, 2.0])
-"""How often each system counts: the complex one also stands for its conjugate."""
+"""Weights of the systems; the complex one counts twice, because it also represents its conjugate."""
 
 ITERATIONS = 12
-"""Largest number of passes of Newton's iteration."""
+"""Largest number of Newton iterations."""
 
 LAG = 1e-6
-"""Distance by which the tip may lag behind a plate whose velocity has jumped, within a step, m."""
+"""Largest distance (m) by which the tip lags behind a plate within a step, after a jump of the plate's velocity."""
 
 LARGEST_IMPACT = 16
-"""Parts, of 256, of a step in which the tip may come down on the plate."""
+"""Largest part of a step, in 1/256, in which the tip may land on the plate."""
 
 UNSOLVED = 16
-"""After so many parts that were not solved in a call Newton's iteration is not tried again: it costs too much."""
+"""Number of unsolved parts in a call after which Newton's iteration is not tried again, because it is expensive."""
 
 BUDGET = 32
-"""Parts to a step, on average over a call, after which a lane is WILD; the tasks' whiskers need up to 16."""
+"""Number of parts per step, averaged over a call, above which a lane is WILD; the tasks' whiskers need up to 16."""
 
 LEAP = 4.0
 """Largest change of mu/a in one iteration."""
 
 TURN_LEFT, LEVEL_LEFT = 1e-10, 1e-7
-"""Newton is done where its last change of an angle (rad) and of mu/a is less, and the next one a tenth of that."""
+"""Largest change of an angle (rad) and of mu/a in the last Newton iteration; the next one would be a tenth of it."""
 
 
 def published_work(n: int) -> np.dtype:
-    """Scratch space of :func:`published`: numbers of each segment, that of `body.midpoint`, then of the whisker.
+    """Return the record type of the scratch space of :func:`published`.
 
-    Newton's matrix has two systems, the real and the complex one, and of each number a real and an imaginary part.
+    Fields of each segment come first, then those of `body.midpoint`, then those of the whisker. Axes of length 2 are
+    the real and the complex system of Newton's matrix, and real and imaginary part.
     """
     body: Mapping[str, Any] = work_dtype(n).fields or {}
     return record(
         ("acceleration", (3, n), "rad/s^2", "of the segments at the stages"),
-        ("missing", (3, n), "N m", "to their balance"),
-        ("vector", (2, n), "m", "of a segment at a stage"),
-        ("node_force", (2, n), "N", "that its outer node takes"),
+        ("missing", (3, n), "N m", "residual torque of the segments at the stages"),
+        ("vector", (2, n), "m", "vector of a segment at a stage"),
+        ("node_force", (2, n), "N", "force that accelerates and damps its outer node"),
         ("inverse", (2, 2, n), "1/(kg m^2)", "inverse pivot of Newton's matrix"),
-        ("column", (2, 2, 2, n), "kg m", "of the node (x, y)"),
-        ("response", (2, 2, n), "kg m^2", "of the joint"),
+        ("column", (2, 2, 2, n), "kg m", "column of the node (x, y)"),
+        ("response", (2, 2, n), "kg m^2", "response of the joint"),
         ("per_force", (2, 2, 2, n), "1/(kg m)", "accelerations per force on the tip (x, y)"),
         ("solution", (2, 2, n), "rad/s^2", ""),
         *[(name, field[0].shape, "", "of `body.midpoint`") for name, field in body.items()],
         ("compliance", (3, 3, 3), "s/kg", "velocity of the tip at a stage per force on it at a stage (xx, xy, yy)"),
-        ("tip_change", (3, 2), "m/s, N", "what the rod changes it by; then change of the force on it"),
+        ("tip_change", (3, 2), "m/s, N", "change of the tip's velocity by the rod; later of the force on the tip"),
         ("stage_tip stage_velocity", (3, 2), "m, m/s", "tip at a stage"),
         ("base", (3, 3), "N m, N", "wrench on the base at a stage"),
-        ("peak", (), "m", "greatest y of an inner node"),
+        ("peak", (), "m", "largest y of an inner node"),
         # Contact at the stages.
         ("force", 3, "N", "along the normal"),
         ("stage_level stage_slope stage_slip stage_state", 3, "1, 1, m/s, 1", "mu/a; of relief; speed; of friction"),
-        ("closing bound", (), "m/s", "normal speed of the tip over the plate before the step, and wanted after it"),
-        ("change", (), "1", "greatest in an iteration, in units of what is left at the end"),
-        ("failed", (), "1", "whether a step is not solved"),
-        ("parts unsolved", (), "1", "parts tried in this call, and those of 1/16 that were not solved"),
+        ("closing bound", (), "m/s", "normal speed of tip relative to plate before the step, and its goal after it"),
+        ("change", (), "1", "largest change in an iteration, in units of the tolerance"),
+        ("failed", (), "1", "1 if a step is not solved"),
+        ("parts unsolved", (), "1", "parts tried in this call, and unsolved parts of 1/16"),
         # Equations of the friction; see `_touch`.
         ("table along", (3, 7), "", ""),
         ("normal", (3, 4), "", ""),
         ("slip_slope", (3, 3), "", ""),
         # Running values along the rod.
         ("before", 2, "rad, rad/s", "angle and rate of the segment before"),
-        ("node", 6, "m, m/s, m/s^2", "of the outer node; then the force that the rod beyond takes"),
+        ("node", 6, "m, m/s, m/s^2", "motion of the outer node; later the force on the rod beyond"),
         ("form", (2, 16), "", "real; imaginary"),
     )
 
 
 @kernel
 def _factor(x, k, dt):
-    """Eliminate the rod from tip to base in both systems, with two unit forces on the tip; see `body._eliminate`."""
+    """Eliminate the rod from tip to base in both systems with two unit forces on the tip, as in `body._eliminate`."""
     n, lanes = x.segment_angle.shape
     once = int(dt / dt)  # as in `body._eliminate`
     for i in range(3):
@@ -207,7 +209,7 @@ def _factor(x, k, dt):
                     _add(k.form, 12, e, mu * wx * loaded_x)
                     _add(k.form, 13, e, mu * wx * loaded_y)
                     _add(k.form, 14, e, mu * wy * loaded_y)
-                    # What is left beyond the inner node.
+                    # Remaining form beyond the inner node.
                     by_x = kx * inverse
                     by_y = ky * inverse
                     by_rate = response * inverse
@@ -253,7 +255,7 @@ def _add(field, i, e, value):
 
 @kernel
 def _balance(x, k, dt, stage):
-    """Move the rod to a stage; what is missing to its balance there, its tip, and the wrench on its base."""
+    """Move the rod to a stage, and compute the residual torques, its tip, and the wrench on its base."""
     n, lanes = x.segment_angle.shape
     once = int(dt / dt)  # as in `body._eliminate`
     a, b = COEFFICIENTS[stage], SQUARED[stage]
@@ -303,7 +305,7 @@ def _balance(x, k, dt, stage):
         k.stage_tip[stage, 1, e] = node[1, e]
         k.stage_velocity[stage, 0, e] = node[2, e]
         k.stage_velocity[stage, 1, e] = node[3, e]
-        # The force that the rod beyond takes, less that of the plate.
+        # Force on the rod beyond, minus that of the plate.
         node[0, e] = -k.force[stage, e] * (k.stage_slope[stage, e] + mu)
         node[1, e] = -k.force[stage, e] * (mu * k.stage_slope[stage, e] - 1.0)
     for i in range(n - 1, -1, -1):
@@ -319,7 +321,7 @@ def _balance(x, k, dt, stage):
 
 @kernel
 def _balance_all(x, k, dt):
-    """Move the rod to its three stages; in no loop, as LLVM vectorises none where it does not know the stage."""
+    """Move the rod to its three stages, without a loop, because LLVM only vectorises code for a constant stage."""
     _balance(x, k, dt, 0)
     _balance(x, k, dt, 1)
     _balance(x, k, dt, 2)
@@ -327,7 +329,7 @@ def _balance_all(x, k, dt):
 
 @kernel
 def _reduce(x, k, dt):
-    """Take what is missing to the balance from tip to base; how it changes the velocity of the tip at the stages."""
+    """Eliminate the residual torques from tip to base, and compute the changes of the tip's velocity at the stages."""
     n, lanes = x.segment_angle.shape
     once = int(dt / dt)  # as in `body._eliminate`
     for i in range(3):
@@ -387,14 +389,14 @@ def _eliminate(table, first, last, e):
 def _touch(x, k, e, dt):
     """Change the forces of the plate on the tip in one lane, by a Newton step in the friction at the three stages.
 
-    The changes of mu/a are sought; the normal forces keep the tip on the plate, and the friction state fulfils Eq. 13
-    at the stages, whatever they are. ``tip_change`` takes the changes of the force on the tip.
+    The unknowns are the changes of mu/a. The normal forces are eliminated by the condition that the tip stays on the
+    plate, and the friction states by Eq. 13. The changes of the force on the tip are written to ``tip_change``.
     """
     a = x.rate_strength[e]
     ratio = x.state_strength[e] / a
     way = dt / x.memory_length[e]
     table, along, slip, state = k.table, k.along, k.stage_slip, k.stage_state
-    # Normal forces: normal and tangential velocity of the tip by normal force and by level.
+    # Normal forces: derivatives of the tip's normal and tangential velocity by normal force and level.
     for i in range(3):
         tilt = k.stage_slope[i, e]
         for j in range(3):
@@ -408,12 +410,12 @@ def _touch(x, k, e, dt):
             table[i, 3 + j, e] = xy * drag_x + yy * drag_y - tilt * along[i, 3 + j, e]
         along[i, 6, e] = k.stage_velocity[i, 0, e] + k.tip_change[i, 0, e]
         velocity_y = k.stage_velocity[i, 1, e] + k.tip_change[i, 1, e]
-        # Normal velocity, from what it is to what it shall be: a jump within the step would pull at the second stage.
+        # The normal velocity changes linearly to its goal: a jump within the step would pull at the second stage.
         wanted = k.closing[e] + NODES[i] * (k.bound[e] - k.closing[e])
         wanted += x.plate_velocity[1, e] - tilt * x.plate_velocity[0, e]
         table[i, 6, e] = wanted - (velocity_y - tilt * along[i, 6, e])
     _eliminate(table, 3, 6, e)
-    # Slip speeds, and by levels.
+    # Slip speeds, and their derivatives by the levels.
     for i in range(3):
         stretch = math.sqrt(1.0 + k.stage_slope[i, e] * k.stage_slope[i, e])
         velocity = along[i, 6, e]
@@ -487,7 +489,7 @@ def _touch(x, k, e, dt):
 
 @kernel
 def _solve(x, k, dt):
-    """Change the accelerations, from base to tip, once the changes of the force on the tip are known."""
+    """Change the accelerations from base to tip, given the changes of the force on the tip."""
     n, lanes = x.segment_angle.shape
     square = dt * dt / TURN_LEFT
     for q in range(2):
@@ -519,13 +521,13 @@ def _solve(x, k, dt):
                 k.acceleration[1, i, e] += c1 if searching else 0.0
                 k.acceleration[2, i, e] += c2 if searching else 0.0
                 change = square * max(abs(c0), abs(c1), abs(c2))
-                # Not a number counts as a change.
+                # NaN counts as a change.
                 k.change[e] = k.change[e] if change <= k.change[e] else change
 
 
 @kernel
 def _newton(x, k, dt, profile, period):
-    """Solve the stages in the lanes that are searched; those that are not solved stay ``searching``."""
+    """Solve the stages in the lanes that are ``searching``; unsolved lanes remain ``searching``."""
     lanes = x.length.shape[0]
     for _ in range(ITERATIONS):
         waiting = 0.0
@@ -556,7 +558,7 @@ def _newton(x, k, dt, profile, period):
 
 @kernel
 def _guess(x, k, e):
-    """Begin Newton's iteration of one lane, with the plate or without it."""
+    """Set the initial guess of Newton's iteration in one lane, with or without contact."""
     n = x.segment_angle.shape[0]
     for j in range(3):
         for i in range(n):
@@ -570,12 +572,12 @@ def _guess(x, k, e):
 
 @kernel
 def _approach(x, k, dt, profile, period):
-    """Contact as it is before a step, and whether the tip touches: if it did in the last one, or is not above."""
+    """Compute gap and normal speed before a step; the tip touches if it did in the last step or the gap is closed."""
     for e in range(x.length.shape[0]):
         height, slope = surface(profile, period, x.tip[0, e] - x.plate_position[e])
         tilt = x.relief[e] * slope
         gap = x.plate_distance[e] + x.relief[e] * height - x.tip[1, e]
-        # The gap may close, a penetration is undone at a fifth in a step and at most 1 m/s.
+        # The gap may close. Penetration decreases by a fifth per step, with at most 1 m/s.
         k.bound[e] = gap / dt if gap > 0.0 else max(0.2 * gap / dt, -1.0)
         k.closing[e] = x.tip_velocity[1, e] - x.plate_velocity[1, e]
         k.closing[e] -= tilt * (x.tip_velocity[0, e] - x.plate_velocity[0, e])
@@ -585,9 +587,10 @@ def _approach(x, k, dt, profile, period):
 
 @kernel
 def _attempt(x, k, dt, profile, period):
-    """Solve a step in the lanes that are ``accepted``, without changing the state; what fails is ``searching`` after.
+    """Solve a step in the lanes that are ``accepted``, without changing the state; failed lanes remain ``searching``.
 
-    Where the plate would pull, or nothing is found, the tip is taken to fly; what flies must not pass the plate.
+    If the plate would pull, or there is no solution with contact, the step is solved without contact. It fails if the
+    tip then passes the plate.
     """
     lanes = x.length.shape[0]
     _factor(x, k, dt)
@@ -608,7 +611,7 @@ def _attempt(x, k, dt, profile, period):
             lifted += 1.0
             _guess(x, k, e)
         else:
-            k.searching[e] *= -1.0  # not again
+            k.searching[e] *= -1.0  # excluded from the second solution
     if lifted > 0.0:
         _newton(x, k, dt, profile, period)
     for e in range(lanes):
@@ -637,7 +640,7 @@ def _accept(x, k, dt):
             k.base_impulse[2, e] += share * k.base[i, 2, e]
             k.tip_impulse[0, e] += share * k.force[i, e] * (k.stage_slope[i, e] + mu)
             k.tip_impulse[1, e] += share * k.force[i, e] * (mu * k.stage_slope[i, e] - 1.0)
-            # What follows within the step must know whether the tip touches.
+            # Marks contact for the remaining parts of the step.
             x.tip_force[1, e] = -k.touching[e] if k.accepted[e] != 0.0 else x.tip_force[1, e]
     for e in range(lanes):
         accepted = k.accepted[e] != 0.0
@@ -667,11 +670,11 @@ def _accept(x, k, dt):
 
 @kernel
 def _divided(x, k, lane, dt, profile, period):
-    """Take one step in one lane by parts, of at least 1/256, that Newton's iteration solves.
+    """Take one step in one lane by parts of at least 1/256 of the step.
 
-    The paper's plate is never left, and so its equations hold no impact. A part of 1/16 in which the tip comes down
-    on the plate or is hit by it, or that Newton's iteration does not solve, is one of `body.midpoint`; and after
-    `UNSOLVED` of these so are all.
+    The tip never leaves the plate in the paper, so its equations do not include impacts. Parts of 1/16 with an impact,
+    and those that Newton's iteration does not solve, are steps of `body.midpoint`. After `UNSOLVED` of them, all
+    remaining parts are.
     """
     lanes = x.length.shape[0]
     part, left = 128, 256
@@ -708,7 +711,7 @@ def _divided(x, k, lane, dt, profile, period):
 
 @kernel
 def _step(x, k, dt, profile, period):
-    """Take a step in all lanes, by parts where Newton's iteration does not solve it."""
+    """Take a step in all lanes, by parts in lanes where Newton's iteration does not converge."""
     lanes = x.length.shape[0]
     clear_impulses(k)
     for e in range(lanes):
@@ -728,17 +731,17 @@ def _step(x, k, dt, profile, period):
 
 @kernel
 def prepare(xs, ks, dt, profile, period, top):
-    """Make segments and filters of the parameters, for steps of :func:`published`, whose arguments these are."""
+    """Compute segments and filters from the parameters; the arguments are those of :func:`published`."""
     segments(xs, ks)
     tune_bands(ks[0], dt)
 
 
 @kernel
 def published(xs, ks, steps, dt, profile, period, top):
-    """Take ``steps`` steps of Radau IIA of order 5, the paper's method; arguments and ``status`` are as of `midpoint`.
+    """Take ``steps`` steps of Radau IIA of order 5, the paper's method; arguments and ``status`` are as in `midpoint`.
 
     Oladazimi, Putelat et al. (2021), Eqs 5-13 and Numerical implementation; Hairer & Wanner (1996), IV.8. The scratch
-    space is of ``published_work``, with what :func:`prepare` writes.
+    space is of type ``published_work``; call :func:`prepare` first.
     """
     x = xs[0]
     k = ks[0]

@@ -1,4 +1,4 @@
-"""What the follicle feels: noisy samples of the base wrench, and the power of the moment in bands."""
+"""Sensors of the follicle: noisy samples of the base wrench, and the power of the moment in frequency bands."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ SENSOR = (1e-9, 0.3e-6, 0.3e-6)
 
 @kernel
 def take_samples(wrench, seed, period, factor, moment, force, mean):
-    """Take noisy samples of the base wrench.
+    """Add noise to the samples of the base wrench.
 
     Args:
-        wrench ((SAMPLES, 3) float): The samples as they are: M (N m), Fx, Fy (N).
+        wrench ((SAMPLES, 3) float): Samples without noise: M (N m), Fx, Fy (N).
         seed, period (uint64, float): Seed of the noise, and number of the control period.
-        factor: Of the noise.
-        moment, force ((SAMPLES,) float, N m, and (SAMPLES, 2) float, N): Written: what is felt.
-        mean ((3,) float): Written: its mean over the samples.
+        factor: Factor of the noise.
+        moment, force ((SAMPLES,) float, N m, and (SAMPLES, 2) float, N): Output: samples with noise.
+        mean ((3,) float): Output: mean of the samples with noise.
     """
     for k in range(3):
         total = 0.0
@@ -37,19 +37,19 @@ def take_samples(wrench, seed, period, factor, moment, force, mean):
 
 @kernel
 def level(power):
-    """Give a power of the moment, (N m)^2, as log10 of (nN m)^2, at least -6."""
+    """Convert a power of the moment, (N m)^2, to log10 of (nN m)^2, at least -6."""
     return math.log10(max(power, 1e-24)) + 18.0
 
 
 @kernel
 def follow_moment(moment, interval, mean, band, levels):
-    """Follow the power of the moment in its bands, as ``body.follow_bands`` does, from noisy samples of it.
+    """Filter noisy samples of the moment, and compute its power in each band, as in ``body.follow_bands``.
 
     Args:
-        moment ((SAMPLES,) float, N m): Samples, an ``interval`` (s) apart.
-        mean (N m): Slow mean of the moment.
+        moment ((SAMPLES,) float, N m): Samples with a spacing of ``interval`` (s).
+        mean (N m): Slow mean of the moment before the samples.
         band ((bands, 4) float, N m): States of the two complex resonators of each band; changed in place.
-        levels ((bands,) float, log10 (nN m)^2): Written: `level` of the mean power over the samples.
+        levels ((bands,) float, log10 (nN m)^2): Output: `level` of the mean power over the samples.
 
     Returns:
         float: Slow mean after the samples, N m.

@@ -1,4 +1,4 @@
-"""Equilibrium of the whisker on the plate: where every simulation with contact begins."""
+"""Equilibrium of the whisker rod on the plate, the initial state of simulations with contact."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ import math
 from ..core.kernels.jit import kernel, sincos
 
 FORCES, TIPS = 400, 40_000
-"""Most steps in search of a force, each 1.3 times the last, and of an angle of the tip, 0.05 rad apart."""
+"""Largest number of steps in the search for the force (by a factor of 1.3) and for the angle of the tip (by 0.05
+rad)."""
 
 
 @kernel
 def _shape(theta, rod, force, mu):
-    """Shape from the tip's angle ``theta[n - 1]`` to the base under a force (mu, -1) ``force`` (N) at the tip.
+    """Compute the shape ``theta`` from the tip's angle ``theta[n - 1]``, under (mu, -1) ``force`` (N) at the tip.
 
-    Writes ``theta``, and gives the angle of the base that fits and its derivative by ``force``, rad/N.
+    Returns the corresponding angle of the base (rad) and its derivative by ``force`` (rad/N).
     """
     n = len(theta)
     angle = theta[n - 1]
@@ -31,9 +32,9 @@ def _shape(theta, rod, force, mu):
 
 @kernel
 def _pressed(theta, rod, base, mu):
-    """Smallest force (N) at the tip that bends the rod so that its base has the angle ``base`` (rad), or NaN.
+    """Return the smallest force (N) at the tip with which the angle of the base becomes ``base`` (rad), or NaN.
 
-    The last of ``theta`` (n,) is given, the others are written.
+    The last entry of ``theta`` (n,) is an input; the first n - 1 entries are outputs.
     """
     n = len(theta)
     length = 0.0
@@ -67,7 +68,7 @@ def _pressed(theta, rod, base, mu):
 
 @kernel
 def _height(theta, rod):
-    """Height (m) of the tip above the base."""
+    """Return the height (m) of the tip above the base."""
     y = 0.0
     for i in range(len(theta)):
         y += rod[0, i] * sincos(theta[i])[0]
@@ -76,19 +77,19 @@ def _height(theta, rod):
 
 @kernel
 def equilibrium(rod, base, distance, mu, theta):
-    """Static shape of a rod whose tip rests on the plate, bent towards +x; Eqs 6-12 without time.
+    """Compute the static shape of a rod with its tip on the plate, bent towards +x.
 
-    The base angle fixes the force for a given angle of the tip, and the tip's height then falls as the
-    tip is laid over; so two scalar equations are solved, one inside the other.
+    It solves Eqs 6-12 without inertia and damping, as two nested scalar equations. For a given angle of the tip, the
+    angle of the base determines the force. The height of the tip decreases with the angle of the tip.
 
     Args:
-        rod ((6, n) float): Of ``body.rods``: lengths (m), ..., joint stiffness (N m), ..., rest angles (rad).
-        base, distance, mu: Angle of the base (rad), distance of the plate (m), tangential over normal force.
-        theta ((n,) float, rad): Written.
+        rod ((6, n) float): From ``body.rods``: lengths (m), ..., joint stiffness (N m), ..., rest angles (rad).
+        base, distance, mu: Angle of the base (rad), distance of the plate (m), ratio of tangential to normal force.
+        theta ((n,) float, rad): Output: angles of the segments.
 
     Returns:
-        force float, N: Normal force; 0 where the unloaded whisker does not reach the plate, NaN where no shape has its
-            tip alone on it.
+        force float, N: Normal force; 0 if the unloaded whisker does not reach the plate, NaN if no shape touches it
+            with the tip alone.
     """
     n = len(theta)
     angle = base

@@ -1,4 +1,4 @@
-"""Tasks of the whisker on sandpaper: tell textures apart, keep contact, regulate the vibration."""
+"""Tasks of the whisker rod: identify textures, keep contact, regulate the vibration."""
 
 from __future__ import annotations
 
@@ -21,36 +21,36 @@ from .params import REFERENCE_FRICTION, Relief, WhiskerRodParams, table
 from .sensor import SENSOR, follow_moment, level, take_samples
 
 RIGHT, WRONG = 10.0, 11.0
-"""Endings: the answer committed was right; it was wrong."""
+"""Endings: the committed answer was right; it was wrong."""
 
 SPEEDS, DISTANCES = (0.03, 0.4), (0.978, 0.992)
-"""Ranges from which the agent chooses the speed of the plate (m/s) and its distance (lengths)."""
+"""Ranges of the commanded speed (m/s) and distance (lengths) of the plate."""
 
 SPEED_STEP, DISTANCE_STEP = 0.02, 1e-3
-"""Largest changes in a control period, in the same units."""
+"""Largest change of speed (m/s) and distance (lengths) in a control period."""
 
 LENGTHS = (5e-6, 50e-6)
-"""Memory lengths of the textures, m: from the finest to the coarsest."""
+"""Memory lengths (m) of the finest and the coarsest texture."""
 
 LAG = 0.01
-"""Time constant with which the plate follows commands, s."""
+"""Time constant (s) of the plate's response to commands."""
 
 CENTRE = 0.985
 """Middle of the distances, lengths."""
 
 
 SMOOTH = 60.0, 2.0
-"""Frequency (Hz) above which the plate shall not be shaken by more than this rms acceleration (m/s^2). The tip of a
-whisker that is whisked at 8 Hz through 20 degrees has 8.8 m/s^2; this is 5% of the power of that."""
+"""Largest rms acceleration (m/s^2, second) of the plate above a frequency (Hz, first). The tip of a whisker in an 8 Hz
+whisk of 20 degrees has 8.8 m/s^2; the limit is 5% of the power of that acceleration."""
 
 
 class RodTask(Task):
-    """Observations and the moving plate, which all tasks of the whisker share.
+    """Base class for tasks of the whisker rod: observations and the moving plate.
 
     ## Starting State
 
-    At rest in equilibrium on the plate, at a random distance within {start_distance} lengths; the speed of the plate
-    begins at {start_speed:g} m/s.
+    The whisker is at rest in equilibrium on the plate. The distance of the plate is drawn from {start_distance}
+    lengths, and its speed is {start_speed:g} m/s.
 
     ## Version History
 
@@ -61,21 +61,21 @@ class RodTask(Task):
     action_modes = ("plate",)
     control_rate = 500.0
     options = {
-        "curvature_base": Option(-100.0, 0.0, "rad/m", "intrinsic curvature at the base; negative bends to +x"),
+        "curvature_base": Option(-100.0, 0.0, "rad/m", "intrinsic curvature at the base; negative bends towards +x"),
         "curvature_tip": Option(-100.0, 0.0, "rad/m", "intrinsic curvature at the tip"),
         "distance": Option(0.978, 1.0, "lengths", "distance of the plate at the start"),
     }
     arguments = {
         **Task.arguments,
         "scheme": "``midpoint``, or the paper's ``published``",
-        "dt": "time step, s; by default 1e-5, for ``published`` 5e-5, with a relief 5e-6",
-        "n_segments": "segments of the whisker; by default 30, or what ``params`` says",
+        "dt": "time step, s; by default 1e-5, with ``published`` 5e-5, with a relief 5e-6",
+        "n_segments": "number of segments of the whisker, by default that of ``params`` (30)",
         "params": (
-            "``WhiskerRodParams``, or a mapping of its fields, which changes those of the task; what is drawn for "
-            "every episode is drawn all the same"
+            "``WhiskerRodParams``, or a mapping of its fields with changes to the task's values; hidden options are "
+            "drawn for every episode all the same"
         ),
-        "relief_slope": "root mean square slope of a coarse sandpaper's relief, at most 0.5; 0 is a flat plate",
-        "noise": "factor on the sensor noise",
+        "relief_slope": "rms slope of the plate's relief, a coarse sandpaper, at most 0.5; 0: flat plate",
+        "noise": "factor of the sensor noise",
     }
     _turn = 2 * np.pi * SMOOTH[0]
     physiology = measures(
@@ -86,16 +86,16 @@ class RodTask(Task):
         **{"base_wrench_mean": "3f8", "moment_samples": f"{SAMPLES}f8", "force_samples": f"({SAMPLES},2)f8"},
         **{"band": f"({len(BANDS)},4)f8", "band_level": f"{len(BANDS)}f8"},
     }
-    """Previous action, speed of the plate, seed of the noise, and what is felt: see `feel`."""
+    """Previous action, speed of the plate (m/s), seed of the noise, and sensed wrench and levels, see `feel`."""
     reported = ["time", "plate_speed", "plate_distance"]
     informs = {"base_wrench": "3f8"}
     """Mean of the base wrench over the period, N m, N, N."""
     whisker = WhiskerRodParams(n_segments=30)
-    """Parameters of the whisker, unless ``params`` says otherwise."""
+    """Default parameters of the whisker."""
     start_speed = 0.1
-    """Speed of the plate when an episode begins, m/s."""
+    """Initial speed of the plate, m/s."""
     start_distance = (0.98, 0.99)
-    """Range of its distance then, lengths."""
+    """Range of the initial distance of the plate, lengths."""
 
     def __init__(
         self,
@@ -114,19 +114,19 @@ class RodTask(Task):
         whisker = read_params("params", params, self.whisker, n_segments=n_segments)
         self.animal = WhiskerRod(whisker, dt, scheme, relief)
         self.answered = -float(np.expm1(-1.0 / (LAG * self.control_rate)))
-        """Share of a commanded change that the plate, which lags, has made after a period."""
+        """Fraction of a commanded change that the plate completes in a period."""
 
     def fields(self) -> dict[str, Field]:
         noise = 1e9 * self.noise * SENSOR[0], 1e6 * self.noise * SENSOR[1]
-        eighths = "samples: means of the eighths of the period, with noise of"
-        wrench = "moment, and force along x and y, of the whisker on its base, means of the samples of the period"
-        forces = f"forces on the base, x and y in turn, {eighths} {noise[1]:g} uN"
+        eighths = "means over the eighths of the period, with noise of"
+        wrench = "M, Fx, Fy of the whisker on its base, means of the samples of the period"
+        forces = f"Fx and Fy on the base in turn, {eighths} {noise[1]:g} uN"
         bands = " .. ".join(f"{band:g}" for band in (BANDS[0], BANDS[-1]))
         return {
             "base_wrench_mean": Field(3, "N m, N, N", (2e-8, 1e-6, 1e-6), wrench),
-            "moment_samples": Field(SAMPLES, "N m", 2e-8, f"moment on the base, {eighths} {noise[0]:g} nN m"),
+            "moment_samples": Field(SAMPLES, "N m", 2e-8, f"M on the base, {eighths} {noise[0]:g} nN m"),
             "force_samples": Field(2 * SAMPLES, "N", 1e-6, forces),
-            "band_level": Field(len(BANDS), "log10 (nN m)^2", 1.0, f"power of the moment's samples about {bands} Hz"),
+            "band_level": Field(len(BANDS), "log10 (nN m)^2", 1.0, f"power of M in bands around {bands} Hz"),
             "plate_speed": Field(1, "m/s", 0.2, "speed of the plate along x"),
             **self.plate_place(),
             "action": Field(self.action_size, "1", 1.0, "previous action"),
@@ -135,7 +135,7 @@ class RodTask(Task):
 
     @abstractmethod
     def plate_place(self) -> dict[str, Field]:
-        """Entry of the observation that tells where the plate is."""
+        """Return the entry of the observation with the place of the plate."""
 
     def start(self, episodes: EpisodeStart) -> dict[str, Any]:
         draws = episodes.draw(lambda rng: rng.uniform(*self.start_distance))
@@ -147,7 +147,7 @@ class RodTask(Task):
 
     @abstractmethod
     def conditions(self, episodes: EpisodeStart) -> dict[str, Any]:
-        """Set the task's own memory, and give physical parameters that the task sets, most of them hidden."""
+        """Set the memory of the task, and return the start values and parameters that it draws."""
 
     def begin(self, episodes: EpisodeStart, rows: Rows) -> None:
         episodes.memory["moment_mean"] = rows["base_wrench"][:, 0]
@@ -155,13 +155,13 @@ class RodTask(Task):
             self.feel(Record(row), Record(memory))
 
     def command(self, row: Any, memory: Any, action: Any, drive: Any) -> None:
-        """Let the plate run on along x, and the base rest; a subclass sets the plate's velocity along y, m/s."""
+        """Set the plate's velocity along x and a base at rest; subclasses set the plate's velocity along y (m/s)."""
         for k in range(len(action)):
             memory.action[k] = action[k]
         drive[0], drive[2] = memory.plate_speed, 0.0
 
     def feel(self, row: Any, memory: Any) -> None:
-        """Take the period's samples of the base wrench with their noise, and follow the levels of the moment."""
+        """Sample the base wrench of the period with noise, and update the levels of the moment."""
         period, interval = np.rint(row.time * self.control_rate), 1.0 / (SAMPLES * self.control_rate)
         moment, mean, force = memory.moment_samples, memory.base_wrench_mean, memory.force_samples
         take_samples(row.base_wrench_samples, memory.noise, period, self.noise, moment, force, mean)
@@ -173,7 +173,7 @@ class RodTask(Task):
 
     @abstractmethod
     def worth(self, row: Any, memory: Any) -> Any:
-        """Reward of the period."""
+        """Return the reward of the period."""
 
     def info(self, row: Any, memory: Any, info: Any) -> None:
         for k in range(3):
@@ -181,15 +181,15 @@ class RodTask(Task):
 
 
 class PlateTask(RodTask):
-    """A task whose actions are the speed and the distance of the plate."""
+    """Base class for tasks with the speed and the distance of the plate as actions."""
 
     def plate_place(self) -> dict[str, Field]:
-        return {"plate_offset": Field(1, "lengths", 0.01, f"distance of the plate, less {CENTRE:g} lengths")}
+        return {"plate_offset": Field(1, "lengths", 0.01, f"distance of the plate minus {CENTRE:g} lengths")}
 
     def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
-        late = f"reached {1e3 * LAG:g} ms late, with changes of at most"
-        speed = f"speed of the plate along x; {late} {SPEED_STEP:g} m/s in a period"
-        distance = f"distance of the plate; {late} {DISTANCE_STEP:g} lengths in a period"
+        late = f"approached with a time constant of {1e3 * LAG:g} ms, by at most"
+        speed = f"speed of the plate along x; {late} {SPEED_STEP:g} m/s per period"
+        distance = f"distance of the plate; {late} {DISTANCE_STEP:g} lengths per period"
         return {
             "plate_speed": ActionField(1, *SPEEDS, "m/s", speed),
             "plate_distance": ActionField(1, *DISTANCES, "lengths", distance),
@@ -209,30 +209,43 @@ class PlateTask(RodTask):
 
 
 class Texture(PlateTask):
-    """Tell a texture by feel: choose how to sweep, and say, when sure enough, how long its friction remembers.
+    """Identify a texture by touch: choose the sweep, estimate the memory length of the friction, and commit.
 
     ## Description
 
-    Textures differ in the memory length L of the friction (Oladazimi, Putelat et al., 2021, take it for roughness),
-    drawn evenly in its logarithm from {finest_um:g} to {coarsest_um:g} um. The friction mu_* varies by 10%, the
-    sandpaper's relief has a slope of up to {relief_slope:g} and begins anywhere, and the sensor is noisy. All of
-    that is hidden. The action holds an answer all the time, and a commit: when it has been positive for
-    {hold_ms:g} ms on end, the answer given then is final, and the episode ends. Slow sweeps tell textures apart; at
-    the paper's 0.2 m/s all settle into much the same vibration. ``info["memory_length"]`` is the truth.
+    The model is the whisker C4 of Oladazimi, Putelat et al. (2021) on a moving plate. The paper models roughness by the
+    memory length L of the friction law. Textures differ in L, and in quantities that disturb the estimate:
 
-    The id is not ranked: an episode holds one answer, right or wrong, so that 256 of them resolve the difference of two
-    policies to 13% of the scale, whose 1 is the bound of a right answer after {hold_ms:g} ms. How near to that the best
-    estimate from all that is felt comes is not known; for 3%, an episode would have to hold some twenty textures.
+    | hidden quantity | distribution                                                        |
+    |-----------------|---------------------------------------------------------------------|
+    | L               | {finest_um:g} to {coarsest_um:g} um, log-uniform                    |
+    | friction mu_*   | 0.333 to 0.407                                                      |
+    | relief          | sandpaper with an rms slope of 0 to {relief_slope:g}; random offset |
+
+    The action includes an estimate of L and ``commit``. The task is hard because all textures settle into almost the
+    same vibration at the paper's 0.2 m/s: only slow sweeps distinguish them, but waiting costs reward. The sensors are
+    noisy, too.
+
+    Policies are not ranked on this id. An episode has one answer, which is right or wrong, so 256 episodes resolve the
+    difference of two policies only to 13% of the scale; 3% would need about twenty textures per episode. A score of 1
+    on the scale is a right answer after {hold_ms:g} ms, an upper bound; the best score that the sensors allow is
+    unknown.
 
     ## Rewards
 
-    1 - t/{patience:g} s for an answer within a factor {near:g} of L at the time t of the end; nothing for another, nor
-    for none.
+    The reward of each step is ``r = C (1 - t / {patience:g} s)``:
+
+    * ``C``: 1 if the estimate, within a factor {near:g} of L, is committed in this step, else 0. An estimate is
+      committed, and the episode ends, when ``commit`` has been positive for {hold_ms:g} ms
+    * ``t``: time (s)
+
+    It rewards fast, accurate answers. ``info["memory_length"]`` is L (m), ``info["is_success"]`` is true after a right
+    answer, and ``info["committed"]`` after any answer.
 
     ## Starting State
 
-    At rest in equilibrium on the plate, at a random distance within {start_distance} lengths and a random place of the
-    relief; the speed of the plate begins at {start_speed:g} m/s.
+    The whisker is at rest in equilibrium on the plate, at a random place of the relief. The distance of the plate is
+    drawn from {start_distance} lengths, and its speed is {start_speed:g} m/s.
     """
 
     hidden = {
@@ -240,33 +253,33 @@ class Texture(PlateTask):
         "reference_friction": Hidden(0.9 * REFERENCE_FRICTION, 1.1 * REFERENCE_FRICTION),
         "relief": Hidden(0.0, 1.0),
     }
-    endings = {RIGHT: Ending("the texture was told", success=True), WRONG: Ending("the answer was wrong")}
+    endings = {RIGHT: Ending("the answer was right", success=True), WRONG: Ending("the answer was wrong")}
     score = Score("return", binary=True)
     start_speed = 0.05
     observes = {
-        "time": Field(1, "s", 0.1, "time"),
-        "committing": Field(1, "s", 0.02, "time for which the commit has been held"),
+        "time": Field(1, "s", 0.1, "time since the start"),
+        "committing": Field(1, "s", 0.02, "time since ``commit`` became positive; 0 if it is not"),
     }
     remembers = {"answer": "f8", "committing": "f8"}
     reported = [*PlateTask.reported, "answer", "memory_length"]
     informs = {"is_success": "?", "committed": "?"}
     finest_um, coarsest_um = (1e6 * length for length in LENGTHS)
     near = 1.3
-    """Factor of L within which an answer is right."""
+    """Largest ratio between L and a right answer, or its inverse."""
     hold = 0.02
-    """Time for which a commit is held, s."""
+    """Time for which ``commit`` must be positive, s."""
     hold_ms = 1e3 * hold
     patience = 1.0
-    """Time at which an answer would be worth nothing, s; the episode is shorter."""
+    """Time at which a right answer would have no reward, s; the episode is shorter."""
 
     def __init__(self, relief_slope: float = 0.05, **arguments: Any) -> None:
         super().__init__(relief_slope=relief_slope, **arguments)
 
     def action_fields(self, mode=None):
-        meaning = "answer: L of the friction, evenly in its logarithm"
+        meaning = "estimate of L of the friction, on a logarithmic scale"
         return super().action_fields(mode) | {
             "memory_length": ActionField(1, *LENGTHS, "m", meaning, "memory_length"),
-            "commit": ActionField(1, -1.0, 1.0, "1", f"positive for {1e3 * self.hold:g} ms: the answer is final"),
+            "commit": ActionField(1, -1.0, 1.0, "1", f"positive for {1e3 * self.hold:g} ms: the answer becomes final"),
         }
 
     def conditions(self, episodes):
@@ -282,15 +295,15 @@ class Texture(PlateTask):
     def action_from_values(self, values):
         actions = super().action_from_values(values)
         shares = 2.0 * np.log(np.asarray(values)[:, 2] / LENGTHS[0]) / np.log(LENGTHS[1] / LENGTHS[0]) - 1.0
-        actions[:, 2] = clipped(shares)  # evenly in the logarithm
+        actions[:, 2] = clipped(shares)  # logarithmic scale
         return actions
 
     def right(self, row: Any, memory: Any) -> Any:
-        """Tell whether the answer, committed or not, is right."""
+        """Return whether the current answer is right, committed or not."""
         return abs(math.log(memory.answer / row.memory_length)) <= math.log(self.near)
 
     def committed(self, memory: Any) -> Any:
-        """Tell whether the answer is final."""
+        """Return whether the answer is final."""
         return memory.committing > self.hold - 0.5 / self.control_rate
 
     def worth(self, row, memory):
@@ -308,24 +321,37 @@ class Texture(PlateTask):
 
 
 class Sweep(RodTask):
-    """Keep the tip on a surface that moves to and fro, neither lifting off nor laying the whisker over.
+    """Keep the tip on a plate that swings to and fro, without lifting off or laying the whisker over.
 
     ## Description
 
-    The plate runs at {start_speed:g} m/s, L = 20 um; its distance swings by 0.6 to 1% of the whisker's length at 5 to
-    10 Hz, unseen, and fully so from 0.1 s on. The way that the action adds follows it {lag_ms:g} ms late, and the
-    sensor is noisy; three observations are stacked, so that the swing can be felt. ``info["held"]`` is the share of
-    the episode's {duration:g} s in contact within {window} lengths.
+    The model is the whisker C4 of Oladazimi, Putelat et al. (2021) on a plate that moves at {start_speed:g} m/s, with
+    L = 20 um. The distance of the plate swings in a sine, which reaches its full amplitude after 0.1 s:
+
+    | hidden quantity | distribution                                   |
+    |-----------------|------------------------------------------------|
+    | amplitude       | 0.006 to 0.01 lengths, starting to either side |
+    | frequency       | 5 to 10 Hz                                     |
+
+    The action changes the distance in addition. The task is hard because the swing is not observed and must be inferred
+    from noisy forces, for which three observations are stacked, and because the plate follows commands with a time
+    constant of {lag_ms:g} ms.
 
     ## Rewards
 
-    1 in every period in contact with the plate within {window} lengths; less outside (0.1 at {margin:g} lengths), and
-    nothing for the part of the period in flight. A change of the distance costs {effort_price:g} in every period in
-    which it is the largest, in proportion to its square, so that jerks at the limit do not pay.
+    The reward of each step is ``r = C W - {effort_price:g} A^2``:
+
+    * ``C``: fraction of the period in contact
+    * ``W = 1 / (1 + 9 (d / {margin:g})^2)``, where ``d`` is the distance (lengths) of the plate from the window
+      {window} lengths, 0 inside
+    * ``A``: action, the commanded change of the distance in units of the largest change
+
+    It rewards contact near the middle distance without jerks at the limit. ``info["held"]`` is the fraction of the
+    episode's {duration:g} s in contact inside the window.
 
     ## Starting State
 
-    At rest in equilibrium on the plate, at a random distance within {start_distance} lengths.
+    The whisker is at rest in equilibrium on the plate, with a distance drawn from {start_distance} lengths.
     """
 
     options = {
@@ -338,29 +364,29 @@ class Sweep(RodTask):
     start_distance = (0.984, 0.986)
 
     window = (0.983, 0.987)
-    """Distances of the plate that count as held, lengths."""
+    """Range of distances of the plate with full reward, lengths."""
     margin = 0.002
     remembers = dict.fromkeys(("amplitude", "frequency", "asked_way", "own_way", "periods_held"), "f8")
     reported = [*RodTask.reported, "contact"]
     informs = {"held": "f8"}
     lag_ms = 1e3 * LAG
     largest_change = 3e-3
-    """Largest change of the distance in a period, lengths; the swing needs 1.3e-3 at its fastest."""
+    """Largest change of the distance in a period, lengths; the swing needs at most 1.3e-3."""
     effort_price = 0.3
-    """Price of a period in which the distance changes as fast as can be commanded; chosen."""
+    """Cost of a period with the largest commanded change of the distance; our choice."""
     duration = 1.0
-    """Length of an episode, s."""
+    """Duration of an episode, s."""
 
     def plate_place(self) -> dict[str, Field]:
-        return {"own_way": Field(1, "lengths", 0.01, "own share of the plate's way along y since the start")}
+        return {"own_way": Field(1, "lengths", 0.01, "displacement of the plate by actions since the start")}
 
     def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
-        meaning = f"change of the distance that the plate is to have, on top of the swing, {self.lag_ms:g} ms late"
+        meaning = f"change of the distance, added to the swing with a time constant of {self.lag_ms:g} ms"
         return {"distance_change": ActionField(1, -self.largest_change, self.largest_change, "lengths", meaning)}
 
     def conditions(self, episodes):
         memory, side = episodes.memory, episodes.draw(lambda rng: rng.choice((-1.0, 1.0)))
-        # An amplitude that is given as an option keeps its sign.
+        # An amplitude from the options keeps its sign.
         memory["amplitude"] = np.where("amplitude" in episodes.options, 1.0, side) * episodes.hidden("amplitude")
         memory["frequency"] = episodes.hidden("frequency")
         return {}
@@ -374,14 +400,14 @@ class Sweep(RodTask):
         drive[1] = (swing + own) * row.length * self.control_rate
 
     def swing(self, time: Any, memory: Any) -> Any:
-        """Distance by which the plate has swung at a ``time`` (s), lengths."""
+        """Return the displacement (lengths) of the plate by the swing at a ``time`` (s)."""
         return memory.amplitude * min(10.0 * time, 1.0) * math.sin(2.0 * math.pi * memory.frequency * time)
 
     def action_from_values(self, values):
         return clipped(np.asarray(values) / self.largest_change)
 
     def inside(self, row: Any, margin: float) -> Any:
-        """Tell how far the plate is within the window, from 1 to 0; 0.1 at a ``margin`` (lengths) outside."""
+        """Return 1 if the plate is inside the window, and less outside: 0.1 at a ``margin`` (lengths) from it."""
         return tolerance(row.plate_distance / row.length, self.window[0], self.window[1], margin)
 
     def worth(self, row, memory):
@@ -394,36 +420,49 @@ class Sweep(RodTask):
 
 
 class Regulate(PlateTask):
-    """Hold the power of the second bending mode at levels that change, on a hidden texture.
+    """Hold the power of the second bending mode at changing levels on a hidden texture.
 
     ## Description
 
-    Stick-slip feeds the second mode, about 220 Hz, the more the faster the sweep and depending on the
-    texture, whose L is drawn from 10 to 50 um. The goal is a level of the moment's power in the band about
-    200 Hz; every {span:g} s another is drawn from {goals} log10 (nN m)^2.
+    The model is the whisker C4 of Oladazimi, Putelat et al. (2021) on a moving plate. Stick-slip excites the second
+    bending mode at about 220 Hz. The faster the sweep, the higher is the power of the moment in the band around 200 Hz,
+    but it also depends on the texture, the memory length L of the friction:
+
+    | hidden quantity | distribution             |
+    |-----------------|--------------------------|
+    | L               | 10 to 50 um, log-uniform |
+
+    The goal, which is part of the observation, is a level of this power. A new goal is drawn from {goals} log10
+    (nN m)^2 every {span:g} s. The task is hard because the texture must be inferred from noisy samples of the vibration
+    that it causes.
 
     ## Rewards
 
-    1 within {near:g} (an eighth) of the goal, 0.1 at 0.3. ``info["held"]`` is the share of the episode's {duration:g} s
-    within {near:g}.
+    The reward of each step is ``r = 1 / (1 + 9 e^2)``:
+
+    * ``e = max(|level - goal| - {near:g}, 0) / {margin:g}``, both in log10 (nN m)^2: full reward within {near:g} of the
+      goal, which is an eighth of the power, and 0.1 at a distance of 0.3
+
+    It rewards precision. ``info["error"]`` is the level minus the goal, and ``info["held"]`` the fraction of the
+    episode's {duration:g} s within {near:g} of the goal.
     """
 
-    options = {**RodTask.options, "goal": Option(-3.0, 3.0, "log10 (nN m)^2", "level to be held all the time")}
+    options = {**RodTask.options, "goal": Option(-3.0, 3.0, "log10 (nN m)^2", "constant level to hold")}
     hidden = {"memory_length": Hidden(10e-6, 50e-6, logarithmic=True)}
-    observes = {"goal": Field(1, "log10 (nN m)^2", 1.0, "level to be held about 200 Hz")}
+    observes = {"goal": Field(1, "log10 (nN m)^2", 1.0, "level to hold in the band around 200 Hz")}
     remembers = {"goal": "f8", "later": "3f8", "periods_held": "f8"}
-    """Level to be held, those that follow, and the number of periods in which one was."""
+    """Current goal, later goals, and the number of periods close to the goal."""
     reported = [*PlateTask.reported, "goal"]
     informs = {"error": "f8", "held": "f8"}
     band = BANDS.index(200.0)
     goals = (0.5, 2.0)
-    """Range from which the goals are drawn."""
+    """Range of the goals, log10 (nN m)^2."""
     near, margin = 0.05, 0.25
-    """Distance from the goal that counts as held, and how much farther a tenth is earned."""
+    """Largest error with full reward, and the additional error at which the reward is 0.1."""
     span = 0.25
-    """Time for which a goal stays, s."""
+    """Time between changes of the goal, s."""
     duration = 1.0
-    """Length of an episode, s."""
+    """Duration of an episode, s."""
 
     def conditions(self, episodes):
         goals = episodes.draw(lambda rng: rng.uniform(*self.goals, 4))
@@ -439,7 +478,7 @@ class Regulate(PlateTask):
         super().command(row, memory, action, drive)
 
     def error(self, row: Any, memory: Any) -> Any:
-        """Level less the goal, log10 (nN m)^2."""
+        """Return the level minus the goal, log10 (nN m)^2."""
         return level(row.band_power[self.band]) - memory.goal
 
     def worth(self, row, memory):

@@ -1,9 +1,9 @@
 """Compile the hooks of a task: methods for one animal, written in plain Python.
 
-`Hooks` translates the methods of a task that run in every step, and the methods that these call, into kernels. A method
-loses ``self``: numbers and arrays that it reads from ``self`` become fields of a record of constants, calls of
-``self.method`` and ``super().method`` become calls of other kernels, and a condition on words, flags or None is decided
-now. Tasks that differ only in their constants share their kernels.
+`Hooks` translates the methods of a task that run in every step, and the methods that they call, into kernels without
+``self``. Numbers and arrays read from ``self`` become fields of a record of constants. Calls of ``self.method`` and
+``super().method`` become calls of other kernels. Conditions on strings, flags or None are evaluated at compilation.
+Tasks that differ only in their constants share their kernels.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from ..kernels.jit import kernel, rebound
 from .spec import LIMIT
 
 NAMES = ("prepare", "command", "reward", "ending", "sense", "info")
-"""Hooks that every task has."""
+"""Hooks of every task."""
 
 Place = tuple[str, ...]
-"""Where an object is found from a task: () is the task, ("animal",) its animal."""
+"""Path of attributes from a task to an object: () is the task, ("animal",) its animal."""
 
 _PACKAGE = __name__.partition(".envs.")[0]
 _KERNELS: dict[Any, Any] = {}
@@ -35,7 +35,7 @@ _DTYPES: dict[Any, Any] = {}
 
 prepare: Any = None
 command = reward = ending = sense = info = copy_sensed = copy_reported = prepare
-"""Names that `_loops` binds anew in the loops below."""
+"""Placeholders in the loops below, which `_loops` rebinds."""
 
 
 def _prepare_rows(constants, rows, memory, actions):
@@ -64,7 +64,7 @@ def _close_rows(constants, rows, memory, moved, rewards, endings, sensed, number
 
 
 def interned(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the one dtype object of its kind: numba compares others field by field in each call."""
+    """Return a unique object for each dtype, because numba compares different objects field by field in each call."""
     return _DTYPES.setdefault(dtype, dtype)
 
 
@@ -76,7 +76,7 @@ class Hooks:
         compiled: False runs the hooks as plain Python, so that prints and breakpoints work; the task is much slower.
 
     Raises:
-        TypeError: If a hook contains what cannot be compiled, naming the hook and the line.
+        TypeError: If a hook cannot be compiled; the message names the hook and the line.
     """
 
     def __init__(self, task: Any, compiled: bool = True) -> None:
@@ -92,7 +92,7 @@ class Hooks:
         copies = self._copy(self._sensed_type, True), self._copy(self._info_type, False, task.reported)
         hooks = [self.method((), name)[0] for name in NAMES]
         self.kernels = (*hooks, *copies)
-        """The hooks and the copies that are made beside them."""
+        """Hooks, and kernels that copy fields to the observation and the info."""
         self._loops = (
             _loops(*self.kernels) if compiled else tuple(map(np.errstate(all="ignore"), _bound(*self.kernels)))
         )
@@ -100,12 +100,12 @@ class Hooks:
         self._constants = self._record()
         self._sensed: dict[int, tuple[NDArray[Any], NDArray[np.float64]]] = {}
         self.blank = 0.0
-        """What entries of observations hold before `sense`."""
+        """Value of the observation's entries before `sense`."""
 
-    # What it does.
+    # Running.
 
     def command(self, actions: NDArray[np.float64], rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
-        """Give the drive (B, nu) for actions (B, action_size); the memory changes."""
+        """Return the drive (B, nu) for actions (B, action_size), and update the memory."""
         drive = np.empty((len(rows), self._task.animal.drive_size))
         records = self._records(rows, memory)
         if self._task.circuit_in_loop:
@@ -115,9 +115,9 @@ class Hooks:
         return drive
 
     def close(self, rows: NDArray[Any], memory: NDArray[Any], moved: bool = True) -> tuple[NDArray[Any], ...]:
-        """Give rewards (B,), endings (B,), observations (B, d) and infos (B,) at the end of a control period.
+        """Return rewards (B,), endings (B,), observations (B, d) and infos (B,) at the end of a control period.
 
-        Only observations and infos are given, and memory does not change, unless the rows have ``moved``.
+        If the rows have not ``moved``, rewards and endings are undefined, and the memory does not change.
         """
         count = len(rows)
         if count not in self._sensed:
@@ -133,16 +133,16 @@ class Hooks:
         return rewards, endings, observations, infos
 
     def sensed(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[Any]:
-        """Give what rows sense in SI, as records (B,) with the fields of the observation."""
+        """Return the sensed values in SI, as records (B,) with the fields of the observation."""
         self.close(rows, memory, False)
         return self._sensed[len(rows)][0].copy()
 
     def observe(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float32]:
-        """Give the observations (B, d) of rows."""
+        """Return the observations (B, d) of rows."""
         return self.close(rows, memory, False)[2]
 
     def info(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[Any]]:
-        """Give the infos of rows, in SI, each with a leading axis of B."""
+        """Return the infos of rows in SI, each with a leading axis of B."""
         return columns(self.close(rows, memory, False)[3])
 
     def _records(self, rows: NDArray[Any], memory: NDArray[Any]) -> tuple[Any, Any, Any]:
@@ -151,12 +151,12 @@ class Hooks:
     def _wrapped(self, records: NDArray[Any]) -> Any:
         return records if self._compiled else [Record(each) for each in records]
 
-    # How it is made.
+    # Compilation.
 
     def method(self, place: Place, name: str, after: type | None = None) -> tuple[Any, bool]:
-        """Give the kernel of a method of the object at a place, and whether it takes the constants.
+        """Return the kernel of a method of the object at a place, and whether it takes the constants.
 
-        Of the classes behind ``after`` in the order of resolution, if it is called by ``super()`` there.
+        For a call of ``super()`` in the class ``after``, only the classes behind it in the resolution order are used.
         """
         if (place, name, after) not in self._methods:
             self._methods[place, name, after] = self._method(place, name, after)
@@ -174,20 +174,20 @@ class Hooks:
         return self._translated(function, place, owner), True
 
     def value(self, place: Place) -> Any:
-        """Give the value at a place: a constant that is compiled in, or the name of a field of the record."""
+        """Return an expression for the value at a place: a literal, or a field of the record of constants."""
         value = self.at(place)
         if value is None or isinstance(value, bool | np.bool_ | str):
             return ast.Constant(bool(value) if isinstance(value, np.bool_) else value)
         array = np.asarray(value)
         if array.dtype.kind not in "bif" or not array.size:
             what = ".".join(("self", *place))
-            raise TypeError(f"{what} must be a number, an array of numbers, a word, a flag or None, got {value!r}")
+            raise TypeError(f"{what} must be a number, an array of numbers, a string, a flag or None, got {value!r}")
         self._values["__".join(place)] = array
         field: ast.expr = ast.Name("constants", ast.Load())
         return ast.Attribute(field, "__".join(place), ast.Load())
 
     def at(self, place: Place) -> Any:
-        """Give the object at a place."""
+        """Return the object at a place."""
         return functools.reduce(getattr, place, self._task)
 
     def _record(self) -> Any:
@@ -227,7 +227,7 @@ class Hooks:
         return _KERNELS[key, self._compiled]
 
     def _copy(self, target: np.dtype[Any], flat: bool, names: Iterable[str] | None = None) -> Any:
-        """Make the kernel that copies fields which memory or rows hold under the same name, made ``flat`` or not."""
+        """Return a kernel that copies fields of the same name from memory or rows to ``target``, ``flat`` or shaped."""
         memory, state = self._task.memory.fields or {}, self._task.animal.state.fields or {}
         lines = ["def copy(row, memory, target):", "    pass"]
         for name in target.names or () if names is None else names:
@@ -278,7 +278,7 @@ def _loops(*hooks: Any) -> tuple[Any, ...]:
 
 
 class _Loop:
-    """A compiled loop whose errors of compilation tell which hook is wrong."""
+    """Compiled loop that explains errors of compilation."""
 
     def __init__(self, loop: Any) -> None:
         self._loop = loop
@@ -294,12 +294,12 @@ class _Loop:
 
 
 class _Translation(ast.NodeTransformer):
-    """Translates a method of the object at a ``place``, as the class ``owner`` defines it, into a function."""
+    """Translation into a function of a method of the object at a ``place``, defined in the class ``owner``."""
 
     def __init__(self, hooks: Hooks, place: Place, owner: type, name: str) -> None:
         self._hooks, self._place, self._owner, self._name = hooks, place, owner, name
         self.calls: dict[str, Any] = {}
-        """Kernels by the names by which the function calls them."""
+        """Kernels that the function calls, by name."""
 
     def visit_method(self, node: Any) -> ast.FunctionDef:
         """Translate the definition of the method."""
@@ -314,7 +314,7 @@ class _Translation(ast.NodeTransformer):
         return TypeError(f"{self._name}, line {node.lineno}: {problem}")
 
     def _chain(self, node: Any) -> Place | None:
-        """Names behind ``self`` in ``self.name.name``; None for anything else."""
+        """Return the names after ``self`` in ``self.name.name``; None for other expressions."""
         names: list[str] = []
         while isinstance(node, ast.Attribute):
             names.insert(0, node.attr)
@@ -361,7 +361,7 @@ class _Translation(ast.NodeTransformer):
         return self.visit(ast.copy_location(assigned, node))
 
     def _decided(self, test: ast.expr) -> Any:
-        """Translate a condition; it is a constant if it depends on nothing but words, flags and None of the task."""
+        """Translate a condition; return a constant if it only depends on strings, flags and None of the task."""
         chain = self._chain(test.left) if isinstance(test, ast.Compare) else None
         if chain is not None and isinstance(test.ops[0], ast.Is | ast.IsNot):  # type: ignore[attr-defined]
             is_none = self._hooks.at((*self._place, *chain)) is None
@@ -403,25 +403,25 @@ class _Translation(ast.NodeTransformer):
 
 
 class Record:
-    """A record whose fields plain Python reads and sets as attributes, as compiled code does."""
+    """Record with fields as attributes, for hooks in plain Python."""
 
     def __init__(self, record: Any) -> None:
         object.__setattr__(self, "_record", record)
 
     def __getattr__(self, name: str) -> Any:
         if name not in self._record.dtype.names:
-            raise AttributeError(f"there is no field {name!r}; there are {', '.join(self._record.dtype.names)}")
+            raise AttributeError(f"there is no field {name!r}; fields are {', '.join(self._record.dtype.names)}")
         return self._record[name]
 
     def __setattr__(self, name: str, value: Any) -> None:
         if np.shape(getattr(self, name)) != np.shape(value):
-            raise ValueError(f"{name} has shape {np.shape(getattr(self, name))}, and was set to {value!r}")
+            raise ValueError(f"{name} must have shape {np.shape(getattr(self, name))}, got {value!r}")
         self._record[name] = value
 
 
 @functools.cache
 def plain(function: Any) -> Any:
-    """Give a function that runs as plain Python, with all kernels that it calls."""
+    """Return a function that runs as plain Python, with all kernels that it calls."""
     own = getattr(function, "py_func", function)
     kernels = {name: plain(own.__globals__[name]) for name in own.__code__.co_names if _is_kernel(own, name)}
     return rebound(own, own.__qualname__, **kernels)
@@ -432,15 +432,16 @@ def _is_kernel(function: Any, name: str) -> bool:
 
 
 def columns(infos: NDArray[Any]) -> dict[str, NDArray[Any]]:
-    """Give the columns of infos by name."""
+    """Return the columns of infos by name."""
     return {name: infos[name] for name in infos.dtype.names or ()}
 
 
 def try_hooks(task: Any, rows: NDArray[Any], memory: NDArray[Any]) -> None:
-    """Run each hook of a task once as plain Python, so that mistakes are told in Python's words.
+    """Run each hook of a task once as plain Python, so that mistakes raise Python's own errors.
 
     Raises:
-        TypeError: Naming the task, if a hook raises, or leaves a field of the observation or the info unset.
+        TypeError: If a hook raises an error, `sense` or `info` changes row or memory, or `sense` does not set a field
+            of the observation. The message names the task.
     """
     rows, memory = rows[:1].copy(), memory[:1].copy()
     name = type(task).__name__
@@ -463,5 +464,5 @@ def try_hooks(task: Any, rows: NDArray[Any], memory: NDArray[Any]) -> None:
 
 
 def is_foreign(kind: type) -> bool:
-    """Tell whether a class is not one of the package's."""
+    """Return whether a class is defined outside the package."""
     return not kind.__module__.startswith(f"{_PACKAGE}.")

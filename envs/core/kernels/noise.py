@@ -1,7 +1,7 @@
-"""Random numbers as a function of a seed and a count, so that an observation can be repeated.
+"""Random numbers as a function of a seed and a count.
 
-A generator must be read in order; these numbers are the same for the same row and step in any order, and are
-reproducible from a saved seed.
+Unlike the numbers of a generator, they do not depend on the order of calls, and a saved seed is enough to repeat an
+observation.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ _GAMMA, _MIX, _MIX_AGAIN = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1C
 
 
 def uniform(seed: NDArray[np.uint64], count: NDArray[np.float64], size: int) -> NDArray[np.float64]:
-    """Return uniform numbers in (0, 1) by the generator splitmix64, started at any position.
+    """Return uniform numbers in (0, 1) from the generator splitmix64, starting at position ``count * size``.
 
     Args:
         seed ((B,) uint64)
-        count ((B,) float): Whole numbers, such as the step.
-        size: Numbers per row.
+        count ((B,) float): Integers, such as the number of the step.
+        size: Number of random numbers per row.
 
     Returns:
         (B, size) float
@@ -37,14 +37,14 @@ def uniform(seed: NDArray[np.uint64], count: NDArray[np.float64], size: int) -> 
 
 
 def normal(seed: NDArray[np.uint64], count: NDArray[np.float64], size: int) -> NDArray[np.float64]:
-    """Return standard normal numbers (B, size), by Box and Muller; arguments as for :func:`uniform`."""
+    """Return standard normal numbers (B, size) by the Box-Muller method; arguments as for :func:`uniform`."""
     u = uniform(seed, count, 2 * size)
     return np.sqrt(-2.0 * np.log(u[:, :size])) * np.cos(2.0 * np.pi * u[:, size:])
 
 
 @kernel
 def uniform_at(seed, place):
-    """Return the uniform number at a ``place`` (uint64) behind a ``seed`` (uint64), as `uniform` does, in a kernel."""
+    """Return the number of `uniform` at the position ``place`` (uint64) after a ``seed`` (uint64)."""
     z = seed + place * _GAMMA
     z = (z ^ (z >> np.uint64(30))) * _MIX
     z = (z ^ (z >> np.uint64(27))) * _MIX_AGAIN
@@ -54,7 +54,7 @@ def uniform_at(seed, place):
 
 @kernel
 def normal_at(seed, count, size, i):
-    """Return number ``i`` of the ``size`` of `normal` in a kernel; the bits of the float ``seed`` are its seed."""
+    """Return number ``i`` of the ``size`` numbers of `normal`; the bits of the float ``seed`` are the seed."""
     bits = np.float64(seed).view(np.uint64)
     place = np.uint64(np.int64(count)) * np.uint64(2 * size) + np.uint64(i + 1)
     cosine = sincos(2.0 * np.pi * uniform_at(bits, place + np.uint64(size)))[1]
@@ -63,7 +63,7 @@ def normal_at(seed, count, size, i):
 
 @kernel
 def normal_number(seed, count, size, i):
-    """Return number ``i`` of the ``size`` of `normal` behind a ``seed`` (uint64), exactly as with the C library."""
+    """Return number ``i`` of the ``size`` numbers of `normal` for a ``seed`` (uint64), computed with the C library."""
     place = np.uint64(np.int64(count)) * np.uint64(2 * size) + np.uint64(i + 1)
     u, angle = uniform_at(seed, place), 2.0 * math.pi * uniform_at(seed, place + np.uint64(size))
     return math.sqrt(-2.0 * math.log(u)) * math.cos(angle)

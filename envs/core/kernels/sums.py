@@ -17,7 +17,7 @@ def _square(value):
 
 @kernel
 def _lane(values, first):
-    """Sum every eighth number from the ``first`` on, up to the last whole eight."""
+    """Return the sum of every eighth number from index ``first``, within the last complete group of eight."""
     result = _term(values[first])
     for i in range(first + 8, len(values) - len(values) % 8, 8):
         result += _term(values[i])
@@ -26,7 +26,7 @@ def _lane(values, first):
 
 @kernel
 def total(values):
-    """Return the sum of up to 128 numbers (n,), added pairwise like ``numpy.sum`` along the last axis."""
+    """Return the sum of up to 128 numbers (n,), with the pairwise summation of ``numpy.sum`` along the last axis."""
     n, result, first = len(values), 0.0, 0
     if n >= 8:
         left = (_lane(values, 0) + _lane(values, 1)) + (_lane(values, 2) + _lane(values, 3))
@@ -49,7 +49,7 @@ def mean(values):
 
 @kernel
 def interpolate(x, places, values):
-    """Interpolate linearly between ``values`` (n,) at increasing ``places`` (n,), as ``numpy.interp`` does."""
+    """Interpolate ``values`` (n,) at increasing ``places`` (n,) linearly to ``x``, as ``numpy.interp`` does."""
     last = len(places) - 1
     if x <= places[0]:
         return values[0]
