@@ -81,7 +81,7 @@ class SineWhisk(BaseController):
 
     Args:
         amplitude (rad): Half of the peak-to-peak angle; by default the paper's.
-        frequency (Hz): By default the paper's.
+        frequency (Hz): Frequency; by default the paper's.
         middle (rad): Mean angle.
 
     Examples:
@@ -111,9 +111,9 @@ class SineWhisk(BaseController):
         period, phase = 1.0 / self.control_rate, self.omega * t
         now = self.omega * (t - 0.5 * period)
         ahead = self.amplitude * self.omega**2 * np.cos(phase)
-        off = self.middle - self.amplitude * np.cos(now) - signals["base_angle"]
-        slow = self.amplitude * self.omega * np.sin(now) - signals["base_rate"]
-        return ahead + 60.0**2 * off + 120.0 * slow
+        error = self.middle - self.amplitude * np.cos(now) - signals["base_angle"]
+        rate_error = self.amplitude * self.omega * np.sin(now) - signals["base_rate"]
+        return ahead + 60.0**2 * error + 120.0 * rate_error
 
     def _decide(self, t, signals, memory):
         return self.acceleration(t, signals)
@@ -245,7 +245,7 @@ class Localizer(StatefulController):
 
 @dataclass(eq=False)
 class Guess(StatefulController):
-    """Commits constant ``answers`` immediately, without moving."""
+    """Controller that commits constant ``answers`` immediately, without moving."""
 
     answers: tuple[float, ...]
 
@@ -319,7 +319,7 @@ class Holder(BaseController):
 
 @dataclass(eq=False)
 class Follower(BaseController):
-    """Follows a moving goal that is observed with noise.
+    """Controller that follows a moving goal, which is observed with noise.
 
     Args:
         gain (1/s): Rate of the base per distance from the goal.

@@ -145,7 +145,7 @@ class Whisker(InLanes):
         self.profile = np.array(
             [mass / mass.sum(), centre, stiffness / stiffness[1], damping / (damping[1] if damping[1] > 0 else 1.0)]
         )
-        arms = np.tri(p.n_links, k=-1) + np.diag(centre)  # of mass l (first axis) about joint i, in links
+        arms = np.tri(p.n_links, k=-1) + np.diag(centre)  # arm of mass l (first axis) about joint i, in links
         self._inertia = np.sum(self.profile[0, :, None, None] * arms[:, :, None] * arms[:, None, :], 0)
         self._moment = np.sum(self.profile[0, :, None] * arms, 0)
         self.state = state_dtype(p.n_links, pegs)

@@ -575,7 +575,7 @@ def _correct(k):
         k.solved_inertia[e] = lv if goes_on else k.solved_inertia[e]
         k.solved_momentum[0, e] = k.momentum_x[e] - gx[e] if goes_on else k.solved_momentum[0, e]
         k.solved_momentum[1, e] = k.momentum_y[e] - gy[e] if goes_on else k.solved_momentum[1, e]
-        k.unsolved[e] = 0.0 if k.error[e] <= TOLERANCE * TOLERANCE else k.unsolved[e]  # NaN goes on
+        k.unsolved[e] = 0.0 if k.error[e] <= TOLERANCE * TOLERANCE else k.unsolved[e]  # NaN counts as unsolved
 
 
 # After the Newton iteration.

@@ -74,9 +74,9 @@ def _(task: Localize, view: Panel, trail: Trail) -> tuple[str, str]:
 def _(task: Detect, view: Panel, trail: Trail) -> tuple[str, str]:
     memory = trail.memory[-1]
     verdict = "a peg" if task.says(Record(memory)) else "no peg"
-    said = verdict if np.isfinite(memory["committed"]) else f"{verdict}?"
+    headline = verdict if np.isfinite(memory["committed"]) else f"{verdict}?"
     truth = "touched" if np.isfinite(memory["touched"]) else "not touched yet"
-    return said, truth if memory["present"] > 0.5 else "there is no peg"
+    return headline, truth if memory["present"] > 0.5 else "there is no peg"
 
 
 @goal.register

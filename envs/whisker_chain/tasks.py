@@ -111,18 +111,18 @@ class AnswerTask(PegTask):
         """Return the reward for committing the current answer."""
 
     def reward(self, row, memory):
-        paid = super().reward(row, memory) - self.effort_price * memory.exertion
+        value = super().reward(row, memory) - self.effort_price * memory.exertion
         force = row.contact_sum[0] * self.control_rate
-        paid -= self.hurt_price * max(force / self.gentle - 1.0, 0.0)
-        earned, commit = 0.0, self.meaning(memory.action, -1)
+        value -= self.hurt_price * max(force / self.gentle - 1.0, 0.0)
+        prize, commit = 0.0, self.meaning(memory.action, -1)
         memory.held = memory.held + 1.0 if commit > 0.0 else 0.0
         if math.isinf(memory.committed):
             if memory.held >= max(np.rint(self.commitment * self.control_rate), 1.0):
                 memory.committed = row.time
-                earned = self.worth(row, memory)
+                prize = self.worth(row, memory)
             elif abs(row.time - self.duration) < 0.5 / self.control_rate:
-                earned = self.silence
-        return paid + earned
+                prize = self.silence
+        return value + prize
 
     def ending(self, row, memory):
         if math.isinf(memory.committed):
@@ -383,14 +383,14 @@ class Tap(PegTask):
         if push > 0.0 and memory.back > 0.0 and memory.tapped == 0.0:
             memory.tapped = 1.0
             memory.taps += 1.0
-        earned = (self.grade(memory) - before) / self.taps
+        change = (self.grade(memory) - before) / self.taps
         # A new window starts without a grade.
         if number > memory.number:
             memory.tapped = memory.push = memory.turned = memory.back = 0.0
         memory.number = number
         if row.link_angle[0] < self.behind:
             memory.back = 1.0
-        return earned
+        return change
 
 
 class SmoothTask(WhiskerTask):

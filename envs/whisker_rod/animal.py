@@ -31,7 +31,7 @@ from .radau import PUBLISHED, published_work
 from .statics import equilibrium
 
 _SCHEMES = {"midpoint": (MIDPOINT, work_dtype, 10e-6), "published": (PUBLISHED, published_work, 50e-6)}
-"""Kernels, scratch space, and time step on a flat plate, s."""
+"""Kernels, scratch space, and time step (s) on a flat plate, by scheme."""
 
 
 class WhiskerRod(InLanes):

@@ -35,7 +35,7 @@ BANDS = (60.0, 90.0, 135.0, 200.0, 300.0, 450.0, 675.0, 1000.0)
 """Centres of the frequency bands for the power of the base moment, Hz."""
 
 SLOW = 10e-3
-"""Time constant of the mean that is taken from the base moment before its bands, s."""
+"""Time constant (s) of the mean that is subtracted from the base moment before it is filtered."""
 
 TURN = 0.05
 """Largest rotation (rad) of a segment in one step; a step with a larger one is divided."""

@@ -32,7 +32,7 @@ def _shape(theta, rod, force, mu):
 
 @kernel
 def _pressed(theta, rod, base, mu):
-    """Return the smallest force (N) at the tip with which the angle of the base becomes ``base`` (rad), or NaN.
+    """Return the smallest force (N) at the tip that bends the rod to the base angle ``base`` (rad), or NaN.
 
     The last entry of ``theta`` (n,) is an input; the first n - 1 entries are outputs.
     """

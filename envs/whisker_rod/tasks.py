@@ -40,8 +40,8 @@ CENTRE = 0.985
 
 
 SMOOTH = 60.0, 2.0
-"""Largest rms acceleration (m/s^2, second) of the plate above a frequency (Hz, first). The tip of a whisker in an 8 Hz
-whisk of 20 degrees has 8.8 m/s^2; the limit is 5% of the power of that acceleration."""
+"""Frequency (Hz), and largest rms acceleration (m/s^2) of the plate above it. The tip of a whisker in an 8 Hz whisk of
+20 degrees has 8.8 m/s^2; the limit is 5% of the power of that acceleration."""
 
 
 class RodTask(Task):
@@ -425,8 +425,8 @@ class Regulate(PlateTask):
     ## Description
 
     The model is the whisker C4 of Oladazimi, Putelat et al. (2021) on a moving plate. Stick-slip excites the second
-    bending mode at about 220 Hz. The faster the sweep, the higher is the power of the moment in the band around 200 Hz,
-    but it also depends on the texture, the memory length L of the friction:
+    bending mode at about 220 Hz. The power of the moment in the band around 200 Hz increases with the speed of the
+    sweep, and depends on the texture, the memory length L of the friction:
 
     | hidden quantity | distribution             |
     |-----------------|--------------------------|
@@ -440,8 +440,8 @@ class Regulate(PlateTask):
 
     The reward of each step is ``r = 1 / (1 + 9 e^2)``:
 
-    * ``e = max(|level - goal| - {near:g}, 0) / {margin:g}``, both in log10 (nN m)^2: full reward within {near:g} of the
-      goal, which is an eighth of the power, and 0.1 at a distance of 0.3
+    * ``e = max(|level - goal| - {near:g}, 0) / {margin:g}``, where level and goal are in log10 (nN m)^2: full reward
+      within {near:g}, a factor of 1.12 in power, and 0.1 at a distance of 0.3
 
     It rewards precision. ``info["error"]`` is the level minus the goal, and ``info["held"]`` the fraction of the
     episode's {duration:g} s within {near:g} of the goal.
