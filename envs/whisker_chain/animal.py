@@ -64,28 +64,28 @@ class Whisker(InLanes):
         "base_angle": Signal("()", "rad", "heading of link 1", lambda self, rows: rows["link_angle"][:, 0]),
         "base_rate": Signal("()", "rad/s"),
         "base_acceleration": Signal(
-            "()", "rad/s^2", "as driven during the last ``advance``", lambda self, rows: rows["drive"][:, 0]
+            "()", "rad/s^2", "drive of the last ``advance``", lambda self, rows: rows["drive"][:, 0]
         ),
         "link_angle": Signal("(n,)", "rad", "heading of each link, base to tip"),
-        "link_rate": Signal("(n,)", "rad/s", "mean over the last time step"),
+        "link_rate": Signal("(n,)", "rad/s", "rate of each heading, mean over the last time step"),
         "joint_angle": Signal(
-            "(n - 1,)", "rad", "link i+1 minus link i", lambda self, rows: np.diff(rows["link_angle"])
+            "(n - 1,)", "rad", "heading of link i+1 minus link i", lambda self, rows: np.diff(rows["link_angle"])
         ),
-        "joint_torque": Signal("(n - 1,)", "N m", "of link i+1 on link i, middle of the last time step"),
-        "joint_force": Signal("(n - 1, 2)", "N", "of link i+1 on link i, along world x and y"),
+        "joint_torque": Signal("(n - 1,)", "N m", "torque of link i+1 on link i, middle of the last time step"),
+        "joint_force": Signal("(n - 1, 2)", "N", "force of link i+1 on link i, along world x and y"),
         "joint_power": Signal(
             "(n - 1,)",
             "W",
             "power of spring and damper on the links",
             lambda self, rows: -self.joint_torque(rows) * np.diff(rows["link_rate"]),
         ),
-        "node": Signal("(n + 1, 2)", "m", "base, joints, tip", "nodes"),
-        "base_wrench": Signal("(3,)", "N m, N, N", "M, Fx, Fy", "wrench"),
+        "node": Signal("(n + 1, 2)", "m", "positions of base, joints and tip", "nodes"),
+        "base_wrench": Signal("(3,)", "N m, N, N", "M, Fx, Fy on the follicle", "wrench"),
         "base_wrench_mean": Signal(
             "(3,)", "N m, N, N", "mean of M, Fx, Fy over the last ``advance``", lambda self, rows: wrench_mean(rows)
         ),
-        "peg": Signal("(pegs, 2)", "m", "centre", lambda self, rows: rows["peg"].swapaxes(1, 2)),
-        "gap": Signal("(pegs,)", "m", "distance to the whisker; inf beyond its tip"),
+        "peg": Signal("(pegs, 2)", "m", "centre of each peg", lambda self, rows: rows["peg"].swapaxes(1, 2)),
+        "gap": Signal("(pegs,)", "m", "distance of each peg from the whisker; inf beyond the tip"),
         "contact_force": Signal(
             "(pegs, 2)",
             "N",
@@ -102,8 +102,8 @@ class Whisker(InLanes):
         "base_moment_mean": Signal(
             "()", "N m", "M of ``base_wrench_mean``", lambda self, rows: wrench_mean(rows)[:, 0]
         ),
-        "collision_energy": Signal("()", "J", 'lost in collisions with ``scheme="events"``'),
-        "energy": Signal("()", "J", "kinetic and elastic, see :meth:`energy`"),
+        "collision_energy": Signal("()", "J", 'energy lost in collisions with ``scheme="events"``'),
+        "energy": Signal("()", "J", "kinetic and elastic energy, see :meth:`energy`"),
     }
 
     drive_size = 3

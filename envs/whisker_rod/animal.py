@@ -74,7 +74,7 @@ class WhiskerRod(InLanes):
 
     SIGNALS: Mapping[str, Signal] = {
         "time": Signal("()", "s"),
-        "segment_angle": Signal("(n,)", "rad", "from +x, base to tip"),
+        "segment_angle": Signal("(n,)", "rad", "angle of each segment from +x, base to tip"),
         "segment_rate": Signal("(n,)", "rad/s"),
         "arc": Signal(
             "(n + 1,)",
@@ -86,13 +86,13 @@ class WhiskerRod(InLanes):
         "velocity": Signal("(n + 1, 2)", "m/s", "velocities of the nodes"),
         "acceleration": Signal("(n + 1, 2)", "m/s^2", "accelerations of the nodes in the last step"),
         "curvature_change": Signal("(n,)", "rad/m", "kappa - kappa_i at the inner end of each segment"),
-        "moment": Signal("(n,)", "N m", "bending moment there; positive turns towards -x"),
-        "joint_force": Signal("(n, 2)", "N", "force of the outer on the inner part of the whisker there"),
-        "shear": Signal("(n,)", "N", "component of that force to the left, the decrease of the moment per length"),
+        "moment": Signal("(n,)", "N m", "bending moment at the inner ends; positive turns towards -x"),
+        "joint_force": Signal("(n, 2)", "N", "force of the outer on the inner part of the whisker at the inner ends"),
+        "shear": Signal("(n,)", "N", "component of ``joint_force`` to the left: decrease of the moment per length"),
         "joint_power": Signal(
             "(n,)",
             "W",
-            "power of elasticity and damping on the segments",
+            "power of elasticity and damping on the segments at the inner ends",
             lambda self, rows: -self.moment(rows) * np.diff(rows["segment_rate"], prepend=rows["base_rate"][:, None]),
         ),
         "tip_velocity": Signal("(2,)", "m/s"),
@@ -112,17 +112,17 @@ class WhiskerRod(InLanes):
             "distance from the tip to the plate without relief",
             lambda self, rows: rows["plate_distance"] - rows["tip"][:, 1],
         ),
-        "plate_position": Signal("()", "m", "along x"),
+        "plate_position": Signal("()", "m", "position of the plate along x"),
         "plate_speed": Signal(
-            "()", "m/s", "along x, the current drive", lambda self, rows: rows["plate_velocity"][:, 0]
+            "()", "m/s", "driven velocity of the plate along x", lambda self, rows: rows["plate_velocity"][:, 0]
         ),
-        "plate_distance": Signal("()", "m", "along y"),
+        "plate_distance": Signal("()", "m", "position of the plate along y"),
         "base_angle": Signal("()", "rad"),
         "base_wrench": Signal("(3,)", "N m, N, N", "M, Fx, Fy of the rod on its base, mean of the last step"),
-        "base_wrench_mean": Signal("(3,)", "N m, N, N", "mean over the last ``advance``"),
-        "base_wrench_samples": Signal("(8, 3)", "N m, N, N", "means over the eighths of the last ``advance``"),
+        "base_wrench_mean": Signal("(3,)", "N m, N, N", "M, Fx, Fy, mean of the last ``advance``"),
+        "base_wrench_samples": Signal("(8, 3)", "N m, N, N", "M, Fx, Fy, means of eighths of the last ``advance``"),
         "band_power": Signal("(8,)", "(N m)^2", "power of the base moment in the frequency ``BANDS``"),
-        "energy": Signal("()", "J", "kinetic and elastic"),
+        "energy": Signal("()", "J", "kinetic and elastic energy"),
     }
 
     drive_size = 3
