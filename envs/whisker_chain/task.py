@@ -74,7 +74,7 @@ class WhiskerTask(Task):
     physiology = measures("whisker_chain", "WhiskerTask")
     remembers = {
         **{"action": "({self.action_size},)f8", "muscle": "2f8", "whisk": "2f8"},
-        **{"exertion": "f8", "effort": "f8", "phase": "f8", "noise": "u8"},
+        **{"exertion": "f8", "effort": "f8", "whisk_phase": "f8", "noise": "u8"},
     }
     """Previous action; stages of the muscle (rad/s^2); smoothed amplitude and set point of the whisk (rad); effort of
     the last period, and its sum over the episode; phase of the whisk (rad); seed of the noise."""
@@ -212,11 +212,11 @@ class WhiskerTask(Task):
     def follow_whisk(self, row: Any, memory: Any, action: Any) -> Any:
         """Return the acceleration that follows the whisk set point - amplitude cos(phase), both smoothed."""
         period, turn = 1.0 / self.control_rate, 2 * math.pi * self.meaning(action, 2)
-        memory.phase = (memory.phase + turn * period) % (2 * math.pi)
+        memory.whisk_phase = (memory.whisk_phase + turn * period) % (2 * math.pi)
         for k in range(2):
             memory.whisk[k] += (self.meaning(action, k) - memory.whisk[k]) * (period / (period + SMOOTHING))
         amplitude, middle = memory.whisk[0], memory.whisk[1]
-        s, c = math.sin(memory.phase), math.cos(memory.phase)
+        s, c = math.sin(memory.whisk_phase), math.cos(memory.whisk_phase)
         ahead = amplitude * turn**2 * c
         off = middle - amplitude * c - row.link_angle[0]
         return ahead + 2 * FOLLOWING * (amplitude * turn * s - row.base_rate) + FOLLOWING**2 * off
@@ -237,7 +237,7 @@ class WhiskerTask(Task):
             observation.base_wrench_mean[i] = self.felt(row, memory, i)
         observation.base_angle[0] = row.link_angle[0]
         if self.actions == "whisk":
-            observation.phase[0], observation.phase[1] = math.sin(memory.phase), math.cos(memory.phase)
+            observation.phase[0], observation.phase[1] = math.sin(memory.whisk_phase), math.cos(memory.whisk_phase)
 
     def info(self, row: Any, memory: Any, info: Any) -> None:
         for i in range(3):
