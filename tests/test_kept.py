@@ -110,8 +110,11 @@ def test_a_run_and_a_study_are_of_the_environment_that_they_began_with(tmp_path,
     monkeypatch.setattr(fingerprints, "_cache", {})
     assert config["fingerprint"] == of_id(SWIM, config["env"])
     monkeypatch.setattr(fingerprints, "_cache", {})
-    real = tasks.Swim.reward
-    monkeypatch.setattr(tasks.Swim, "reward", lambda *given: 1.001 * real(*given))
+
+    def reward(self, row, memory):
+        return 1.001 * super().reward(row, memory)
+
+    monkeypatch.setattr(tasks.Swim, "reward", reward, raising=False)
     with pytest.raises(ValueError, match="the environment has changed since"):
         train(SWIM, tmp_path / "run", resume=True)
     with pytest.raises(ValueError, match="environment must match the study in"):

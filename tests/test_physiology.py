@@ -79,7 +79,7 @@ def test_policies_are_held_to_limits(monkeypatch, tmp_path, capsys, command):
     }
     for row in rows:
         assert table[row["measure"]]["policies"][row["policy"]] == row["value"]
-    assert "beyond 1: for the sake of the test" in " ".join(capsys.readouterr().out.split())
+    assert "limit 1: for the sake of the test" in " ".join(capsys.readouterr().out.split())
 
 
 def test_episodes_are_measured_to_their_own_end():

@@ -128,7 +128,7 @@ def test_passes_gymnasiums_checker(dummy):
 
 def test_human_mode_needs_a_display():
     env = gymnasium.make(SWIM, render_mode="human")
-    with pytest.raises(ValueError, match=r"a window needs a display .*: without one use render_mode='rgb_array'$"):
+    with pytest.raises(ValueError, match=r"a window needs a display .*: use render_mode='rgb_array' without one"):
         env.reset(seed=0)
 
 

@@ -240,8 +240,9 @@ class Batch:
         """Make new observations in ``ids``, and return a copy of the stacked observations of all rows."""
         frames = self.frames
         if len(ids):
-            new = self._observations if self.pixels is None else None
-            new = self._present(self.rows, self.memory) if new is None else new
+            new, self._observations = self._observations, None  # what is handed out is not kept
+            if new is None or self.pixels is not None:
+                new = self._present(self.rows, self.memory)
             if self.senses is not None:
                 new = self.senses.see(new, ids)
             if frames.shape[1] == 1 and len(ids) == len(frames):
@@ -259,7 +260,9 @@ class Batch:
 
     def info(self) -> dict[str, NDArray[Any]]:
         """Return the info of all rows: the task's quantities and the requested ``signals``."""
-        infos = self.task.hooks.close(self.rows, self.memory, False)[3] if self._infos is None else self._infos
+        infos, self._infos = self._infos, None
+        if infos is None:
+            infos = self.task.hooks.close(self.rows, self.memory, False)[3]
         info = columns(infos)
         for name in self.signals:
             if name in info:

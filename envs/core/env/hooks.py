@@ -207,6 +207,8 @@ class Hooks:
         except OSError:
             raise TypeError(f"{name} cannot be compiled without its source: write the class into a file") from None
         translation = _Translation(self, place, owner, name)
+        if not isinstance(tree.body[0], ast.FunctionDef):
+            raise TypeError(f"{name} must be defined by def")
         definition = translation.visit_method(tree.body[0])
         key = function, ast.dump(definition), tuple(sorted(translation.calls.items(), key=lambda call: call[0]))
         if (key, self._compiled) not in _KERNELS:
