@@ -236,7 +236,7 @@ class Hooks:
             holder, (dtype, *_) = ("memory", memory[name]) if name in memory else ("row", state[name])
             if flat and int(np.prod(dtype.shape)) != target[name].shape[0]:
                 raise TypeError(
-                    f"observation.{name} has {target[name].shape[0]} entries, {holder}.{name} {dtype.shape}"
+                    f"observation.{name} must have shape {dtype.shape} as {holder}.{name}, got {target[name].shape}"
                 )
             lines += [f"    {'    ' * k}for i{k} in range({n}):" for k, n in enumerate(dtype.shape)]
             index = ", ".join(f"i{k}" for k in range(dtype.ndim))
