@@ -72,7 +72,7 @@ class Hooks:
     """The hooks of a task as loops over rows.
 
     Args:
-        task: Its attributes are read when the first rows are processed; later changes have no effect.
+        task: Its attributes are read when the first rows are processed; later changes are ignored.
         compiled: False runs the hooks as plain Python, so that prints and breakpoints work; the task is much slower.
 
     Raises:
