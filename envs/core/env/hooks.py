@@ -72,7 +72,7 @@ class Hooks:
     """The hooks of a task as loops over rows.
 
     Args:
-        task: Its attributes are read when the first rows are processed; later changes have no effect.
+        task: Its attributes are read when the first rows are processed; later changes are ignored.
         compiled: False runs the hooks as plain Python, so that prints and breakpoints work; the task is much slower.
 
     Raises:
@@ -238,7 +238,7 @@ class Hooks:
             holder, (dtype, *_) = ("memory", memory[name]) if name in memory else ("row", state[name])
             if flat and int(np.prod(dtype.shape)) != target[name].shape[0]:
                 raise TypeError(
-                    f"observation.{name} has {target[name].shape[0]} entries, {holder}.{name} {dtype.shape}"
+                    f"observation.{name} must have shape {dtype.shape} as {holder}.{name}, got {target[name].shape}"
                 )
             lines += [f"    {'    ' * k}for i{k} in range({n}):" for k, n in enumerate(dtype.shape)]
             index = ", ".join(f"i{k}" for k in range(dtype.ndim))
