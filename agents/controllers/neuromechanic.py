@@ -213,7 +213,7 @@ class ScheduledGains:
 
 
 class Steering(ByHand):
-    """Manual control of the standing figure, in addition to its reflexes."""
+    """Keyboard control of the standing figure, in addition to its reflexes."""
 
     reads = Reflex.reads
     control_rate = 100.0

@@ -346,7 +346,7 @@ class Follower(BaseController):
 
 
 class Steering(ByHand):
-    """Manual control of the base, five times slower than real time.
+    """Keyboard control of the base, five times slower than real time.
 
     W and S change the place of the peg or the verdict, and A and D change the bearing, if the task asks for them. Hold
     E to commit the answer.

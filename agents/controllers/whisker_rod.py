@@ -219,7 +219,7 @@ GRADES = tuple(float(length) for length in np.geomspace(*LENGTHS, 9))
 
 
 class Steering(ByHand):
-    """Manual control of the plate, ten times slower than real time."""
+    """Keyboard control of the plate, ten times slower than real time."""
 
     control_rate = 500.0
     pace = 0.2
