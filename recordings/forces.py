@@ -98,6 +98,9 @@ def forces(motion: Motion, params: WormParams | MediumFit | float | tuple[float,
             - ``friction_force``, ``power``, ``joint_torque``: in SI units, if the friction coefficients are known.
             - all signals of the worm, including ``control_angle``: if ``params`` is WormParams.
 
+            Reading ``friction_force``, ``power``, ``joint_torque`` or ``control_angle`` without these parameters raises
+            a ValueError.
+
     Raises:
         ValueError: If parameters are out of range, have a different number of rods, or describe a non-uniform body.
     """

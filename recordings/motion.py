@@ -163,7 +163,7 @@ def smoothed(points: Array, measured: Flags, rate: float, order: int, n_rods: in
     centre = 0.5 * (joints[:, 1:] + joints[:, :-1]).mean(1)
     place = np.cumsum(measured) - 1
     ends = np.mean((raw[place[both + 1]] - raw[place[both]]) ** 2) / 2 if len(both) else 0.0
-    # Subtract the contribution of the end points' noise. The sum of two |N(0, 1)| has a standard deviation of 0.853.
+    # Subtract the noise of the end points. The standard deviation of the sum of two independent |N(0, 1)| is 0.853.
     ends -= noise**2 * np.sum(basis[[0, -1]] ** 2)
     jitter = np.sqrt(max(ends, 0.0)) / 0.853
     gaps = _long_gaps(measured, np.diff(angle), rate)

@@ -230,7 +230,7 @@ def _unexplained(shape: Array, measured: Array, tips: list[Array]) -> Array:
         if remaining:
             across = np.swapaxes(moves, 1, 2)
             square = np.nan_to_num(across @ moves)
-            # In a straight body, the missed lengths of the tips are not determined.
+            # If the body is straight, the data do not determine by how much the tips are missed.
             damping = BARELY * np.maximum(np.trace(square, axis1=1, axis2=2), 1e-30)
             square += damping[:, None, None] * np.eye(3)
             best = best - np.linalg.solve(square, across @ rest)[..., 0]

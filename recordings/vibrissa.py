@@ -124,6 +124,9 @@ def free_forces(base: RecordedBase, params: WhiskerParams | None = None) -> Traj
 
     Returns:
         Trajectory: Signals at the times of the frames, without `EDGE` at each end.
+
+    Raises:
+        ValueError: If the simulation fails, because the whisker cannot follow the base.
     """
     whisker = Whisker(params)
     with warnings.catch_warnings(action="ignore", category=UserWarning):  # a failure is an error here

@@ -268,7 +268,7 @@ class Tapper(BaseController):
 
     Args:
         speed (rad/s): Angular velocity of the approach.
-        threshold (N): The base retracts when Fx falls below minus the threshold.
+        threshold (N): The base retracts if Fx is less than ``-threshold``.
         remembers (rad): Retract this far before the smallest base angle at which the peg was felt in two successive
             periods, to brake during the touch. None: no memory.
     """

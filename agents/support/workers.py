@@ -1,7 +1,7 @@
 """Workers for independent pieces of work: in this process, in several processes, or on a Ray cluster.
 
-A piece is a whole training, an evaluation or a part of a sweep. A failed piece does not stop the rest. If a process or
-node dies, its piece is restarted elsewhere. (joblib cannot do this: a dead worker ends all pieces.)
+A piece is a whole training, an evaluation or a part of a sweep. If a piece fails, the other pieces continue. If a
+process or node dies, its piece is restarted elsewhere. (joblib cannot do this: a dead worker ends all pieces.)
 """
 
 from __future__ import annotations

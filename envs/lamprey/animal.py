@@ -53,8 +53,9 @@ class Lamprey(InLanes):
     - ``"brainstem"`` (3 numbers): tonic level of the cord's excitation; asymmetry, which is added on the right and
       subtracted on the left; and head extra, a relative increase in the head segments.
     - ``"motoneuron"`` (2 n - 2): commands of the motoneurons of each joint, left, then right, without a cord. They are
-      from -1 (maximal inhibition by the cord) to 1 (maximal excitation) and act with the delay of 20 ms of Table 1.
-    - ``"muscle"`` (2 n - 2): outputs (0 to 1) of these motoneurons, without a delay.
+      from -1 (maximal inhibition by the cord) to 1 (maximal excitation). The motoneurons respond with the time constant
+      of 20 ms of Table 1.
+    - ``"muscle"`` (2 n - 2): outputs (0 to 1) of these motoneurons, which act immediately.
     - ``"residual"`` (3 + 2 n - 2): the drive of ``"brainstem"``, then outputs that are added to those of the cord.
 
     Signals, each with a leading axis of rows:
@@ -80,9 +81,10 @@ class Lamprey(InLanes):
             projection, first order. ``"implicit"``: linearly implicit mechanics, first order, stable up to steps of
             10 ms, conserves momentum and angular momentum. ``"reference"``: fourth-order Runge-Kutta for neurons and
             body together; second order with a cord, because outputs of neurons have kinks at 0, with an error of
-            1e-5 rad after 1 s. At the default steps and tonic levels of 0.15 and 0.4, ``published`` has errors of up
-            to 6 % in frequency and speed and 9 % in the turn rate with asymmetry, mostly due to the Euler steps of the
-            neurons. Errors of ``implicit`` are up to 6 % in frequency and 3 % in speed and turn rate.
+            1e-5 rad after 1 s at steps of 1 ms. At the default steps and tonic levels of 0.15 and 0.4, ``published``
+            has errors of up to 6 % in frequency and speed and 9 % in the turn rate with asymmetry, mostly due to the
+            Euler steps of the neurons. Errors of ``implicit`` are up to 6 % in frequency and 3 % in speed and turn
+            rate.
         substeps: Mechanical steps per neural step; by default 10 for ``published``, 4 for ``implicit`` and 1 for
             ``reference``, which must be 1 with a cord.
         circuit (Circuit, mapping, file, or name): Nervous system for the drives ``"brainstem"`` and ``"residual"``: a
@@ -156,7 +158,9 @@ class Lamprey(InLanes):
             "output of the less active side, mean over the joints",
             lambda self, rows: rows["motoneuron"].min(1).mean(1),
         ),
-        "neurons": Signal("(2, P, S)", "1", "outputs of left and right cells, by population"),
+        "neurons": Signal(
+            "(2, P, S)", "1", "outputs of left and right cells, by population (EIN, CCIN, LIN, MN in the cord)"
+        ),
     }
     parameters: Mapping[str, Option] = PHYSICAL
     varied = ("muscle_gain", "muscle_stiffness", "damping", "water", "feedback")

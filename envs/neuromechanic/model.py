@@ -105,8 +105,8 @@ def load(source: str | Path | Mapping[str, Any], modules: Mapping[str, Module] |
     body. This has no singularities. The signal ``quaternion`` gives the same rotations.
 
     The rate of a spindle is bias + length_gain (length - rest) + velocity_gain velocity^power + coactivation
-    activation, and that of a tendon organ is bias + gain (force - threshold) / max_force. Both are clipped to 0 to
-    1000 impulses per second.
+    activation, and that of a tendon organ is bias + gain (force - threshold) / max_force. By default, both are
+    clipped to 0 to 1000 impulses per second.
 
     Numbers are limited to `reader.LARGEST`, delays to `keys.LONGEST_DELAY`, numbers of bodies, muscles and other
     parts to `reader.LIMITS`, and files (UTF-8) to `reader.LARGEST_FILE` bytes.

@@ -64,7 +64,10 @@ class Whisker(InLanes):
         "base_angle": Signal("()", "rad", "heading of link 1", lambda self, rows: rows["link_angle"][:, 0]),
         "base_rate": Signal("()", "rad/s"),
         "base_acceleration": Signal(
-            "()", "rad/s^2", "drive of the last ``advance``", lambda self, rows: rows["drive"][:, 0]
+            "()",
+            "rad/s^2",
+            "driven angular acceleration in the last ``advance``",
+            lambda self, rows: rows["drive"][:, 0],
         ),
         "link_angle": Signal("(n,)", "rad", "heading of each link, base to tip"),
         "link_rate": Signal("(n,)", "rad/s", "rate of each heading, mean over the last time step"),
@@ -92,7 +95,7 @@ class Whisker(InLanes):
             "normal and tangential force on the whisker",
             lambda self, rows: rows["contact_force"].swapaxes(1, 2),
         ),
-        "contact_place": Signal("(pegs,)", "1", "arc length of the contact, in lengths"),
+        "contact_place": Signal("(pegs,)", "1", "arc length of the contact, relative to the length of the whisker"),
         "contact_force_mean": Signal(
             "(pegs,)",
             "N",
@@ -254,7 +257,7 @@ class Whisker(InLanes):
         return np.where(point, np.where(free, np.inf, here), disc)
 
     def contact_place(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the arc length of each contact in lengths (B, pegs), NaN without contact."""
+        """Return the arc length of each contact relative to the whisker's (B, pegs), NaN without contact."""
         place = rows["contact_link"] + rows["contact_place"] * (self.params.n_links / rows["length"])[:, None]
         return np.where(rows["touch"] > 0.0, place / self.params.n_links, np.nan)
 

@@ -62,6 +62,7 @@ class WhiskerRod(InLanes):
     * ``friction_state`` (V_*/v at v = 0.2 m/s)
 
     Args:
+        params: Physical parameters; by default those of the paper.
         dt (s): Time step; by default 10 us with ``midpoint``, 50 us with ``published``, and 5 us with a relief.
         scheme ({"midpoint", "published"}): Linearly implicit midpoint rule, or the paper's Radau IIA method of order 5
             with a fixed step. Means over the last step refer to the step of the scheme.
@@ -121,7 +122,9 @@ class WhiskerRod(InLanes):
         "base_wrench": Signal("(3,)", "N m, N, N", "M, Fx, Fy of the rod on its base, mean of the last step"),
         "base_wrench_mean": Signal("(3,)", "N m, N, N", "M, Fx, Fy, mean of the last ``advance``"),
         "base_wrench_samples": Signal("(8, 3)", "N m, N, N", "M, Fx, Fy, means of eighths of the last ``advance``"),
-        "band_power": Signal("(8,)", "(N m)^2", "power of the base moment in the frequency ``BANDS``"),
+        "band_power": Signal(
+            "(8,)", "(N m)^2", "power of the base moment around the frequencies ``BANDS``, mean of the last ``advance``"
+        ),
         "energy": Signal("()", "J", "kinetic and elastic energy"),
     }
 

@@ -39,14 +39,17 @@ PHYSICAL = {
     "state_strength": Option(0.0, 1.0, "1", "friction: strength of the state effect, b"),
     "reference_speed": Option(1e-9, 1e-3, "m/s", "friction: reference speed, V_*"),
     "reference_friction": Option(0.0, 2.0, "1", "friction: coefficient at the reference speed, mu_*"),
-    "memory_length": Option(1e-8, 0.1, "m", "friction: memory length, L"),
+    "memory_length": Option(1e-8, 0.1, "m", "friction: memory length (slip length), L"),
     "relief": Option(0.0, 100.0, "1", "factor of the height profile of the plate"),
 }
 """Parameters that can differ between rows. The range of mu_* is small because exp(mu_*/a) enters the friction law."""
 
 
 def middles(n: int) -> NDArray[np.float64]:
-    """Return the middles of ``n`` segments in lengths from the base, (n,); see ``body.segments``."""
+    """Return the middles of ``n`` segments in lengths from the base, (n,); see ``body.segments``.
+
+    Segments are shorter towards the tip.
+    """
     nodes = 1.0 - (1.0 - np.arange(n + 1) / n) ** 1.5
     return 0.5 * (nodes[1:] + nodes[:-1])
 

@@ -119,7 +119,7 @@ def midpoint_work(n: int, shaped: bool = False) -> np.dtype:
         ("right_w right_x right_y", (), "N m, m/s", "right-hand side"),
         ("mobility_xx mobility_xy mobility_yy", (), "s/kg", "mobility of the next rod"),
         ("free_x free_y", (), "m/s", "velocity of the next rod without joint forces"),
-        # Factors of the substitution: derivatives by quantities of the next rod.
+        # Coefficients of the back substitution: derivatives with respect to quantities of the next rod.
         (
             "rate_by_x rate_by_y rate_by_next",
             n,

@@ -34,7 +34,10 @@ def friction(sigma: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]
 
 
 def medium(sigma: ArrayLike = 1.0, scale: ArrayLike = 1.0) -> dict[str, NDArray[np.float64]]:
-    """Return friction coefficients as reset options for a medium index ``sigma``, times ``scale`` (eta)."""
+    """Return friction coefficients as reset options for a medium index ``sigma``, times ``scale`` (eta).
+
+    The index is 0 in water and 1 on agar; eta is the factor in the appendix of Chung et al. (2024).
+    """
     perpendicular, parallel = friction(sigma)
     factor = np.asarray(scale, float)
     return {"friction_perpendicular": factor * perpendicular, "friction_parallel": factor * parallel}

@@ -628,8 +628,8 @@ class Follow(Recorded):
         """Simulate a worm with a kymogram as control angles.
 
         Returns:
-            Path (N + 1, 2), m, of the centre of mass, from the origin along -x, and mean positive muscle work of a
-            frame, J.
+            Path of the centre of mass (N + 1, 2), m, which starts at the origin in the direction of -x, and the mean
+            positive muscle work per frame, J.
         """
         worm, ids = self.animal, np.zeros(1, np.int64)
         rows = worm.rows(1)

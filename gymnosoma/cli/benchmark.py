@@ -104,7 +104,7 @@ def check(
     file: Annotated[Path, tyro.conf.Positional],
     /,
     retrain: int = 0,
-    trust: Annotated[bool, tyro.conf.arg(help="Also check policies that run third-party code.")] = False,
+    trust: Annotated[bool, tyro.conf.arg(help="Also replay third-party policies, which runs their code.")] = False,
     processes: Processes = 1,
 ) -> None:
     """Verify a results file by replaying its policies.

@@ -4,9 +4,9 @@ A circuit has populations of cells, one per side and segment, and projections be
 range of segments, so the sum over its sources is the difference of two running sums. Loops within a step run over
 segments and lanes together, with branches on a cell's dynamics outside.
 
-Kernels take ``xs`` and ``ks``, (1,) records in lanes of state and scratch space, with the fields of ``circuit_fields``
-and ``circuit_work`` in addition to those of an animal, and ``circuit``, one record of constants (``circuit_dtype``).
-Side 0 is left, 1 right; a cell on the midline has side 0.
+The arguments ``xs`` and ``ks`` of the kernels are records (1,) of state and scratch space in lanes. In addition to the
+fields of an animal, they have those of ``circuit_fields`` and ``circuit_work``. The argument ``circuit`` is a record
+(1,) of constants (``circuit_dtype``). Side 0 is left, 1 right; a cell on the midline has side 0.
 """
 
 from __future__ import annotations

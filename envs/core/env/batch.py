@@ -321,7 +321,10 @@ class Batch:
 
 
 def _check_array(name: str, value: Any, own: NDArray[Any]) -> None:
-    """Raise ValueError if an array of a snapshot differs in form from ``own`` or has numbers that are not finite."""
+    """Raise ValueError if an array of a snapshot differs in form from ``own`` or has numbers that are not finite.
+
+    The memory may contain infinity, but not NaN.
+    """
     if not (isinstance(value, np.ndarray) and value.dtype == own.dtype and value.shape == own.shape):
         raise ValueError(f"{name} must be an array of shape {own.shape} and type {own.dtype}, as save() gives it")
     for part in [...] if own.dtype.names is None else own.dtype.names:

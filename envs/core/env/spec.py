@@ -30,7 +30,7 @@ class Field:
 
     Args:
         unit: SI unit of the values; separated by commas if the numbers have different units.
-        scale (float or tuple of float): Typical magnitude in that unit; observations are clipped to [-10, 10] times it.
+        scale (float or tuple of float): Typical magnitude in that unit; values are clipped to [-10, 10] times it.
         meaning: Text for the documentation.
         along: Number of lists in the field with one number per joint along the body, one list after the other.
         usual: Number of joints to which values such as angles are scaled in `ModeLayout`, since they become smaller in

@@ -1,8 +1,8 @@
 """Lanes: sixteen animals side by side in memory, so that one instruction advances all of them.
 
-Outside a step every animal is one record ("row") of a structured array. For the step, rows are transposed into a block
-with a last axis of lanes in each field. The innermost loops of kernels run over that axis, and LLVM turns them into
-vector instructions. A block with one lane runs a single animal with the same code and identical results.
+Outside a step, every animal is one record ("row") of a structured array. A step copies rows into a block, in which the
+last axis of each field is that of the lanes. The innermost loops of kernels run over this axis, and LLVM turns them
+into vector instructions. A block with one lane runs a single animal with the same code and identical results.
 """
 
 from __future__ import annotations

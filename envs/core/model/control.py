@@ -58,7 +58,10 @@ class OpenLoop(ABC):
 
     @abstractmethod
     def at(self, t: Floats) -> Floats:
-        """Return the drive (T, nu) at times ``t`` (T,) s, or (T, B, nu) for B animals; times must be independent."""
+        """Return the drive (T, nu) at times ``t`` (T,) s, or (T, B, nu) for B animals.
+
+        The drive at one time must not depend on the other times.
+        """
 
     def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
         """Return the drive (B, nu) at times ``t`` (B,) s."""
@@ -170,7 +173,7 @@ def _header(lines: list[str]) -> tuple[list[str] | None, list[str]]:
 def check_reads(controller: Any, signals: Iterable[str], where: str) -> None:
     """Raise ValueError unless ``signals`` includes all names that a controller reads.
 
-    ``where`` completes the message, such as ``"Worm senses"``.
+    The message lists the missing names; ``where`` is part of it, such as ``"Worm senses"``.
     """
     names = tuple(signals)
     missing = [name for name in controller.reads if name not in names]

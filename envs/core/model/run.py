@@ -109,9 +109,10 @@ def simulate(
             trajectory ends early, ``failure`` is set and a UserWarning is issued.
 
     Raises:
-        ValueError: If a time is not positive or not a multiple of its unit, ``every`` is shorter than ``hold`` or
-            longer than ``duration``, the drive has the wrong shape or is not finite, a controller plays a task or reads
-            a signal that the animal lacks, an event is invalid or after the end, or a signal is unknown.
+        ValueError: If a time is not positive, ``duration`` is not a multiple of ``hold`` or ``hold`` not a multiple of
+            the time step, ``every`` is shorter than ``hold`` or longer than ``duration``, the drive has the wrong shape
+            or is not finite, a controller plays a task or reads a signal that the animal lacks, an event is invalid or
+            after the end, or a signal is unknown.
 
     Examples:
         Eight worms, from water to agar, each with the wave of its medium:

@@ -266,6 +266,8 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
     def to_csv(self, path: str | Path, *names: str) -> None:
         """Write the table of `to_pandas` as CSV with 17 significant digits, ``time`` first.
 
+        The digits are sufficient to restore every value exactly.
+
         Raises:
             ValueError: If a signal was not recorded.
             OSError: If the file cannot be written; an existing file is kept.
