@@ -109,8 +109,8 @@ class Midlines:
             worm: Worm to read; required if there are several.
             rate (Hz): Frame rate; overrides the one in the file.
             microns_per_pixel (um): Size of a pixel; required if the file has pixels of unknown size.
-            head ({"first", "last"}): End with the head; "first" by default, except for ``.wcon`` and ``.json``: there, it
-                is required if the file does not contain it.
+            head ({"first", "last"}): End with the head; "first" by default. For ``.wcon`` and ``.json``, it is required
+                if the file does not contain it.
             y_down: Whether y points downwards; required for pixels if the file does not contain it.
             keypoints: Names of body parts from head to tail; required for a file of keypoints.
 
