@@ -122,7 +122,7 @@ def trajectory(count, threads, steps=60, **arguments):
     return np.concatenate(out, 1)
 
 
-@pytest.mark.parametrize("scheme", [{}, pytest.param({"scheme": "published", "dt": 1e-3}, marks=pytest.mark.full)])
+@pytest.mark.parametrize("scheme", [{}, pytest.param({"scheme": "published", "dt": 1e-3}, marks=pytest.mark.slow)])
 def test_threads_and_number_of_rows_do_not_matter(scheme):
     all_rows = trajectory(67, 1, **scheme)
     for count, threads in ((67, 2), (67, 3), (33, 2), (18, 1), (17, 1), (3, 1), (2, 1), (1, 1)):

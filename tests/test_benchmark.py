@@ -266,6 +266,7 @@ def test_the_commands_repeat_nothing_and_refuse_other_settings(tmp_path, command
     assert (place / "tables" / "table.png").stat().st_size > 5000
 
 
+@pytest.mark.slow
 @pytest.mark.full
 def test_the_recipe_and_the_best_constant_can_be_entered(tmp_path, monkeypatch):
     monkeypatch.setattr(entrants, "search", lambda env_id: search(env_id, generations=1))

@@ -22,7 +22,7 @@ def reference(name):
     return json.loads((OPENSIM / f"{name}.json").read_text())
 
 
-@pytest.mark.parametrize("name", ["leg6dof9musc", "gait10dof18musc"])
+@pytest.mark.parametrize("name", ["leg6dof9musc", pytest.param("gait10dof18musc", marks=pytest.mark.slow)])
 def test_lengths_arms_and_torques_are_opensims(name):
     animal, case = Neuromechanic(biomechanics.load(OPENSIM / f"{name}.osim")), reference(name)
     model, row = animal.model, animal.rows(1)

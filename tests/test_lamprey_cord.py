@@ -103,8 +103,8 @@ TABLES = {
     ("changes", "left", "right"),
     [
         ({}, [], []),
-        pytest.param(TABLES, [], [], marks=pytest.mark.full),
-        pytest.param(ALL, [37], [37], marks=pytest.mark.full),
+        pytest.param(TABLES, [], [], marks=pytest.mark.slow),
+        pytest.param(ALL, [37], [37], marks=pytest.mark.slow),
         pytest.param({**ALL, "ends": "clamp"}, [20, 22, 70], [4], marks=pytest.mark.full),
         ({"head_segments": 20}, range(1, S), [1, 99]),
     ],
@@ -146,7 +146,7 @@ def frequency(wave):
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("ends", ["exist", "clamp"])
+@pytest.mark.parametrize("ends", ["exist", pytest.param("clamp", marks=pytest.mark.slow)])
 def test_a_cut_makes_two_cords(ends):
     """What lies behind the cut is a cord of its own, of 50 segments and the last five links, to rounding."""
     tail = LampreyParams(*(getattr(LampreyParams(), name)[5:] for name in LINKS))

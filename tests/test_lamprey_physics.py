@@ -220,6 +220,7 @@ def test_order_of_convergence(scheme, order, coarse):
     assert first / second == pytest.approx(2**order, rel=0.1)
 
 
+@pytest.mark.slow
 def test_order_of_convergence_while_swimming():
     """The reference scheme with the cord, over 0.25 s from 16 animals that swim: second order, and what it errs by.
 
@@ -241,7 +242,7 @@ def test_order_of_convergence_while_swimming():
     assert apart[0] < 1e-5
 
 
-@pytest.mark.parametrize("scheme", ["published", "implicit", "reference"])
+@pytest.mark.parametrize("scheme", ["published", "implicit", pytest.param("reference", marks=pytest.mark.slow)])
 def test_mirror_symmetry(scheme):
     """Left and right exchanged, the mirror image swims: bit for bit."""
     shape = np.linspace(0.1, -0.3, 9)

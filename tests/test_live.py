@@ -10,7 +10,8 @@ from gymnosoma.envs.worm import SineKymogram, WormParams
 from tools.live import build, modules
 from tools.live.wasm import LARGEST, compile_module
 
-ANIMALS = [name if name == "worm" else pytest.param(name, marks=pytest.mark.full) for name in modules.ANIMALS]
+TIERS = {"worm": (), "figure": pytest.mark.slow}
+ANIMALS = [pytest.param(name, marks=TIERS.get(name, pytest.mark.full)) for name in modules.ANIMALS]
 
 
 @pytest.fixture(scope="module")

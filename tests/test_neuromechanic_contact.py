@@ -149,7 +149,9 @@ def test_a_spatial_box_slides_on_its_four_corners():
     assert np.abs(run["q"][-1, 1] - 0.1) < 1e-5
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize(
+    "solver", [pytest.param(name, marks=() if name == "modes" else pytest.mark.slow) for name in SOLVERS]
+)
 def test_impacts_never_raise_the_energy(solver):
     """Without gravity: nothing but impacts and friction changes the energy of boxes thrown at the ground."""
     model = box(0.7)

@@ -257,6 +257,7 @@ OPENSIM_LIMIT = [
 ]
 
 
+@pytest.mark.slow
 def test_limits_hold_as_opensims():
     deg = np.pi / 180
     limit = {"low": -10 * deg, "high": 30 * deg, "stiffness": [5 / deg, 20 / deg], "damping": 0.7 / deg}

@@ -56,6 +56,7 @@ def test_the_figure_is_winters():
     assert feet(row["q"])[0] == pytest.approx(animal.mechanics(row)["contact_point"][:, :2], abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.paper
 def test_free_and_pinned_figure_agree_before_the_slip(runs):
     """Fig. 3, frames 1 and 2."""

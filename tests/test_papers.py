@@ -87,6 +87,10 @@ CHEAP = {
 """Figures that are computed in the default run."""
 
 SLOW = {
+    "worm figure_2",
+    "worm figure_4",
+    "whisker_rod table_1",
+    "lamprey section_4.1",
     "whisker_rod figure_5",
     "worm figure_3",
     *(f"worm figure_5_supplement_{k}" for k in (2, 3)),

@@ -249,6 +249,7 @@ def test_seeds_are_trained_one_after_another(tmp_path, monkeypatch):
     assert json.loads((two / "evaluation.json").read_text())[0]["policy"] == "run-4"
 
 
+@pytest.mark.slow
 @pytest.mark.full
 def test_seeds_are_trained_at_the_same_time_and_go_on(tmp_path, command):
     def go(name, *rest):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+import re
 import textwrap
 import types
 from collections.abc import Callable, Iterable
@@ -86,6 +87,11 @@ class Hooks:
         self._methods: dict[Any, tuple[Any, bool]] = {}
         self._sensed_type = np.dtype([(name, "f8", (field.size,)) for name, field in task.fields().items()])
         shapes = {**(task.animal.state.fields or {}), **(task.memory.fields or {})}
+        for name in task.reported:
+            if name not in shapes:
+                raise TypeError(
+                    f"reported must be fields of memory or row, got {name!r}; these are {', '.join(shapes)}"
+                )
         reported = [(name, shapes[name][0]) for name in task.reported]
         declared = [(name, form.format(self=task)) for name, form in task.gathered("informs").items()]
         self._info_type = interned(np.dtype(reported + declared))
@@ -289,10 +295,14 @@ class _Loop:
         try:
             self._loop(*arguments)
         except NumbaError as error:
+            places = re.findall(r'([^\s"]+\.py)"?,? (?:line |\()(\d+)', str(error))
+            foreign = [place for place in places if "numba" not in place[0] and not __file__.endswith(place[0])]
+            file, line = foreign[0] if foreign else ("a hook", "?")
             raise TypeError(
-                f"a hook cannot be compiled: {error}\n\nHooks work on numbers: they index arrays and do not "
-                "calculate with whole arrays. `compiled = False` in the class of the task runs them as plain Python."
-            ) from None
+                f"{file}, line {line}: a hook cannot be compiled. Hooks work on numbers: they index arrays, do not "
+                "calculate with whole arrays, and always return a number. `compiled = False` in the class of the task "
+                "runs them as plain Python."
+            ) from error
 
 
 class _Translation(ast.NodeTransformer):
@@ -442,15 +452,15 @@ def try_hooks(task: Any, rows: NDArray[Any], memory: NDArray[Any]) -> None:
     """Run each hook of a task once as plain Python, so that mistakes raise Python's own errors.
 
     Raises:
-        TypeError: If a hook raises an error, `sense` or `info` changes row or memory, or `sense` does not set a field
-            of the observation. The message names the task.
+        TypeError: If a hook raises an error or returns no number, `sense` or `info` changes row or memory, or `sense`
+            does not set a field of the observation. The message names the task.
     """
     rows, memory = rows[:1].copy(), memory[:1].copy()
     name = type(task).__name__
     hooks = Hooks(task, compiled=False)
     try:
         hooks.command(np.zeros((1, task.action_size)), rows, memory)
-        hooks.close(rows, memory)
+        rewards, endings, *_ = hooks.close(rows, memory)
         hooks.blank = np.nan
         before = rows.tobytes(), memory.tobytes()
         sensed = hooks.sensed(rows, memory)
@@ -458,6 +468,8 @@ def try_hooks(task: Any, rows: NDArray[Any], memory: NDArray[Any]) -> None:
         frames = [frame for frame in inspect.trace() if frame.filename != __file__]
         where = f"{frames[-1].function}, line {frames[-1].lineno}" if frames else "a hook"
         raise TypeError(f"{name}: {where}: {error}") from error
+    if not np.isfinite([rewards[0], endings[0]]).all():
+        raise TypeError(f"{name}: reward and ending must return finite numbers, got {rewards[0]} and {endings[0]}")
     if before != (rows.tobytes(), memory.tobytes()):
         raise TypeError(f"{name}: sense and info must not change row or memory")
     for field in sensed.dtype.names or ():
