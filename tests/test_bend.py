@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 from ids import IDS
+from stable_baselines3.common.env_checker import check_env as check_with_sb3
 
 from gymnosoma.envs import Choice, LogUniform, Normal, Uniform
 
@@ -309,6 +310,7 @@ def test_a_body_is_observed_and_moves_alike_however_finely_it_is_divided(env_id,
 def test_goals_have_gymnasiums_form(env_id):
     arguments = {"goal": True, "history": 2}
     check_env(gymnasium.make(env_id, **arguments).unwrapped, skip_render_check=True)
+    check_with_sb3(gymnasium.make(env_id, **arguments).unwrapped)
     envs = several(env_id, 3, autoreset_mode="SameStep", max_episode_steps=4, **arguments)
     alone = [gymnasium.make(env_id, **arguments).unwrapped for _ in range(3)]
     seen, _ = envs.reset(seed=5)
@@ -326,7 +328,10 @@ def test_goals_have_gymnasiums_form(env_id):
     for one, final in zip(ones, infos["final_obs"], strict=True):
         np.testing.assert_array_equal(one["achieved_goal"], final["achieved_goal"])
     envs.restore(snapshot)
-    assert not hasattr(gymnasium.make(env_id).unwrapped.observation_space, "spaces")
+    plain, wrapped = gymnasium.make(env_id), gymnasium.make(env_id, **arguments)
+    assert not hasattr(plain.unwrapped.observation_space, "spaces")
+    assert not hasattr(plain.unwrapped, "compute_reward") and not hasattr(several(env_id), "compute_reward")
+    assert wrapped.get_wrapper_attr("compute_reward")(*[[0.0, 0.0]] * 2) == 0.0
 
 
 def test_a_goal_is_where_it_was_put_and_pays_when_it_is_reached():

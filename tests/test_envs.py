@@ -9,7 +9,9 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
+from gymnasium.utils.env_match import check_environments_match
 from ids import ALL, IDS
+from stable_baselines3.common.env_checker import check_env as check_with_sb3
 
 from gymnosoma.agents.policies.evaluation import evaluate
 from gymnosoma.agents.policies.lookup import find_policy
@@ -32,9 +34,11 @@ def bang_bang(rng, shape):
     return np.where(rng.random(shape) < 0.5, -1.0, 1.0).astype(np.float32)
 
 
-def test_passes_gymnasiums_checker(env_id):
+def test_passes_the_checkers_of_other_libraries(env_id):
     env = gymnasium.make(env_id)
     check_env(env.unwrapped, skip_render_check=True)
+    check_with_sb3(env.unwrapped)
+    check_environments_match(env, gymnasium.make(env_id), 5)
     assert env.spec.max_episode_steps > 0
 
 
@@ -199,6 +203,11 @@ def test_parameters_can_be_drawn_and_set(env_id):
     assert np.array_equal(envs.batch.rows[name], drawn)
 
 
+def types(info):
+    """Keys and types of an info."""
+    return {name: (type(value), np.shape(value), getattr(value, "dtype", None)) for name, value in info.items()}
+
+
 def soak(env_id, steps, seed, **arguments):
     """Step many animals with random and bang-bang actions; count steps, collect failures."""
     count = 100
@@ -213,8 +222,8 @@ def soak(env_id, steps, seed, **arguments):
         observations, rewards, terminated, _, infos = envs.step(actions)
         assert ((observations >= low) & (observations <= high)).all()  # false for NaN, too
         assert np.isfinite(rewards).all()
-        failed = infos.get("_failure", np.zeros(count, bool))
-        reasons.update(infos["failure"][failed] if failed.any() else ())
+        failed = infos["failure"] != ""
+        reasons.update(infos["failure"][failed])
         success = infos.get("is_success", np.zeros(count, bool))
         assert (failed | success.astype(bool))[terminated].all(), "an ending without a reason"
     return reasons
@@ -243,16 +252,22 @@ def test_all_action_modes_and_solvers(env_id):
 
 def test_a_state_that_is_not_finite_ends_the_episode(env_id):
     envs = gymnasium.make_vec(env_id, num_envs=5)
-    envs.reset(seed=0)
+    _, first = envs.reset(seed=0)
     envs.batch.rows[parameter(env_id)[0]][3] = np.nan
     actions = np.zeros(envs.action_space.shape)
     observations, rewards, terminated, _, infos = envs.step(actions)
     assert terminated.tolist() == [False, False, False, True, False]
     assert infos["failure"][3] in envs.task.animal.failures.values()
-    assert infos["_failure"].tolist() == terminated.tolist()
+    assert (infos["failure"] != "").tolist() == terminated.tolist()
+    assert types(first) == types(infos)
     assert np.isfinite(observations).all() and np.isfinite(rewards).all()
     observations, *_, infos = envs.step(actions)
-    assert np.isfinite(observations).all() and "failure" not in infos
+    assert np.isfinite(observations).all() and not infos["failure"].any() and types(first) == types(infos)
+    env = gymnasium.make(env_id)
+    _, first = env.reset(seed=0)
+    env.unwrapped.batch.rows[parameter(env_id)[0]] = np.nan
+    *_, info = env.step(np.zeros(env.action_space.shape, np.float32))
+    assert info["failure"] and types(first) == types(info)
 
 
 def test_reference_finishes_its_episode(env_id):

@@ -100,7 +100,7 @@ def test_a_commit_ends_the_episode(factor, right):
     _, rewards, terminated, _, info = envs.step(say[1])
     assert terminated[0] and info["committed"][0] and info["time"][0] == pytest.approx(0.04)
     assert rewards[0] == pytest.approx(0.96 * right) and info["is_success"][0] == right
-    assert ("failure" in info) == (not right)
+    assert (info["failure"][0] == "") == right
     assert info["memory_length"][0] == 20e-6 and info["answer"][0] == pytest.approx(20e-6 * factor, rel=1e-6)
 
 

@@ -138,7 +138,7 @@ class Fixed(VectorEnv):
         last_infos: dict[str, Any] = {}
         if ended.any():
             last = infos.get("final_info", infos)
-            result = {"failure": last.get("failure", np.full(self.num_envs, None, object))}
+            result = {"failure": last["failure"]}
             if self._score in last:
                 result["score"] = np.where(ended, last[self._score], 0.0)
             result |= {f"_{name}": ended.copy() for name in result}

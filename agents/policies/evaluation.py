@@ -131,7 +131,7 @@ def rollout(
             for name, value in final.items():
                 if name == "failure":
                     for i in np.flatnonzero(ended):
-                        result.failures[i] = value[i]
+                        result.failures[i] = value[i] or None
                 elif not name.startswith("_") and isinstance(value, np.ndarray):
                     result.info.setdefault(name, np.zeros_like(value))[ended] = value[ended]
             running &= ~over

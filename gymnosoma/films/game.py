@@ -133,7 +133,7 @@ class Game:
         self._observation, _, ended, _, info = self._env.step(action)
         self._first = False
         if ended:
-            self._ending = info.get("failure", "the goal is reached")
+            self._ending = info["failure"] or "the goal is reached"
 
     def _write(self, canvas: Canvas) -> None:
         if self._ending or self.paused:

@@ -228,12 +228,12 @@ class Batch:
         status = np.ascontiguousarray(self.rows["status"])  # one layout, so that the kernel is compiled once
         return close_step(status, ending, elapsed, limit, terminated, truncated), terminated, truncated
 
-    def failure(self, i: int, ending: NDArray[np.float64]) -> str | None:
-        """Return the reason why row ``i`` failed (the animal's before the task's), or None if it did not."""
+    def failure(self, i: int, ending: NDArray[np.float64]) -> str:
+        """Return the reason why row ``i`` failed (the animal's before the task's); empty if it did not."""
         if self.rows["status"][i] != 0.0:
             return self.task.animal.failures[self.rows["status"][i]]
         if ending[i] == 0.0 or self.task.endings[ending[i]].success:
-            return None
+            return ""
         return self.task.endings[ending[i]].reason
 
     def observe(self, ids: NDArray[np.int64]) -> NDArray[Any]:

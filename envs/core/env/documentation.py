@@ -211,7 +211,7 @@ def _endings(task: Task, limit: int | None) -> str:
     success = of(task.endings.values(), True)
     failure = [*of(task.endings.values(), False), *task.animal.failures.values()]
     lines = [f"Success: {'; '.join(success)}."] if success else []
-    lines.append(f'Failure (``info["failure"]`` is the reason): {"; ".join(failure)}.')
+    lines.append(f'Failure (``info["failure"]`` is the reason, or empty): {"; ".join(failure)}.')
     if limit is not None:
         lines.append(f"Episodes are truncated after {limit} steps.")
     return "\n\n".join(lines)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
@@ -107,21 +107,21 @@ class Shared:
             observations = Dict({"observation": rest, "achieved_goal": goal, "desired_goal": goal})
         return observations, Box(-1.0, 1.0, (self.task.action_size,), np.float32)
 
-    def compute_reward(self, achieved_goal: Any, desired_goal: Any, info: Any = None) -> Any:
-        """Compute the rewards of goals, for environments made with ``goal=True``.
+    @property
+    def compute_reward(self) -> Callable[..., Any]:
+        """Function that computes the rewards of goals; exists only with ``goal=True``.
 
-        Args:
-            achieved_goal, desired_goal ((..., 2)): Goals as observed.
-            info: Ignored.
-
-        Returns:
-            float or array (...): The rewards.
+        Its arguments ``achieved_goal`` and ``desired_goal`` (..., 2) are goals as observed; a third, ``info``, is
+        ignored. It returns a float or an array (...).
 
         Raises:
-            ValueError: Without ``goal=True``.
+            AttributeError: Without ``goal=True``. Libraries use this to recognise environments with goals.
         """
         if not self._goals:
-            raise ValueError("compute_reward needs goal=True, an argument of WormReach and LampreyWaypoints")
+            raise AttributeError("compute_reward needs goal=True, an argument of WormReach and LampreyWaypoints")
+        return self._goal_rewards
+
+    def _goal_rewards(self, achieved_goal: Any, desired_goal: Any, info: Any = None) -> Any:
         rewards = self.task.compute_reward(achieved_goal, desired_goal)  # type: ignore[attr-defined]
         return rewards if rewards.ndim else float(rewards)
 
@@ -264,8 +264,8 @@ class BodyEnv(Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         """Apply ``action`` for one control period; values outside [-1, 1] are clipped.
 
         Returns:
-            observation, reward, terminated, truncated, info: If the episode failed, ``info["failure"]`` is the reason.
-                ``truncated`` is False; Gymnasium's wrapper applies the time limit.
+            observation, reward, terminated, truncated, info: ``info["failure"]`` is the reason if the episode failed,
+                else empty. ``truncated`` is False; Gymnasium's wrapper applies the time limit.
 
         Raises:
             ValueError: If the action has the wrong shape or is not finite.
@@ -277,11 +277,7 @@ class BodyEnv(Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         rewards, ending = batch.step(batch.check_actions(action, alone=True), batch.ids)
         self._ended = bool(ending[0] != 0.0 or batch.rows["status"][0] != 0.0)
         observation = self._row(batch.observe(batch.ids))
-        info = self._info()
-        if self._ended:
-            failure = batch.failure(0, ending)
-            if failure is not None:
-                info["failure"] = failure
+        info = self._info(batch.failure(0, ending) if self._ended else "")
         self._show()
         return observation, float(rewards[0]), self._ended, False, info
 
@@ -298,8 +294,8 @@ class BodyEnv(Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         """Close the window, if there is one; may be called twice."""
         self._close_window()
 
-    def _info(self) -> dict[str, Any]:
-        return {name: value[0] for name, value in self.batch.info().items()}
+    def _info(self, failure: str = "") -> dict[str, Any]:
+        return {name: value[0] for name, value in self.batch.info().items()} | {"failure": failure}
 
     def save(self) -> Snapshot:
         """Copy the state of the environment and its random generator, without the state of wrappers."""

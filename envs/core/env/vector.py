@@ -76,7 +76,9 @@ class BodyVectorEnv(Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32], 
         self._over = False
         self._seeds: list[int] = []
         self._everyone = np.ones(num_envs, np.bool_)
-        self._everyone.flags.writeable = False  # shared by all infos
+        self._no_failures = np.full(num_envs, "", object)
+        for shared in (self._everyone, self._no_failures):  # by all infos
+            shared.flags.writeable = False
 
     @property  # type: ignore[misc]
     def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
@@ -166,7 +168,7 @@ class BodyVectorEnv(Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32], 
 
         Returns:
             observations, rewards, terminations, truncations, infos: ``infos["failure"]`` has the reason for each row
-                that failed, and ``infos["_failure"]`` marks these rows.
+                that failed, and is empty for the others.
 
         Raises:
             ValueError: If the actions have the wrong shape or are not finite.
@@ -230,12 +232,10 @@ class BodyVectorEnv(Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32], 
             if mask is not self._everyone:
                 value = np.where(mask.reshape(-1, *[1] * (value.ndim - 1)), value, np.zeros((), value.dtype))
             info[name], info[f"_{name}"] = value, mask
+        reasons = self._no_failures
         if ending is not None:
-            reasons = [self.batch.failure(i, ending) for i in range(self.num_envs)]
-            failed = np.array([reason is not None for reason in reasons])
-            if failed.any():
-                info["failure"], info["_failure"] = np.array(reasons, object), failed
-        return info
+            reasons = np.array([self.batch.failure(i, ending) for i in range(self.num_envs)], object)
+        return info | {"failure": reasons, "_failure": mask}
 
     def save(self) -> Snapshot:
         """Copy the states of all rows and their random generators."""
