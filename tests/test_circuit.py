@@ -104,7 +104,8 @@ class Dense:
 def test_every_kind_of_cell_moves_as_its_equations_say():
     drive = np.array([1.0, 0.0, 1.0, 0.3, 0.2])[:, None]
     tonic = dict(zip("nphlb", drive[:, 0], strict=True))
-    circuit = all_kinds().replace(**{name: {"tonic": value} for name, value in tonic.items() if value}, step=1e-3)
+    inputs = {name: {"bias" if name in "lb" else "tonic": value} for name, value in tonic.items() if value}
+    circuit = all_kinds().replace(**inputs, step=1e-3)
     cord = IsolatedCord(circuit=circuit)
     start = np.random.default_rng(0).uniform(-1, 1, cord.state["neuron"].shape)
     start[:, 1, 4], start[1:, :, [1, 3, 4]], start[2, :, 2] = 0.0, 0.0, 0.0

@@ -68,6 +68,18 @@ def test_a_worm_that_is_deaf_in_front_is_silent_and_one_without_muscles_is_still
     assert np.abs(runs[2]["control_angle"]).max() == 0.0
 
 
+@pytest.mark.parametrize("constant", ["tonic", "bias"])
+def test_a_constant_input_bends_a_worm(constant):
+    bend = 0.1 * (np.arange(24) > 9)
+    cell = Population("m", "leaky", 1, delay=0.01, output="linear", **{constant: bend})
+    worm = Worm(circuit=Circuit(24, [cell], [], "m"))
+    starts = {1.0: {}, 2.0: {"tonic": 0.5, "bath": 1.5}} if constant == "tonic" else {1.0: {}}
+    for factor, start in starts.items():
+        run = simulate(worm, STILL, 0.5, start=start)
+        np.testing.assert_allclose(run["control_angle"][-1], factor * bend, atol=1e-12)
+    assert worm.parameters.keys() & {"tonic", "bath"} == {name for start in starts.values() for name in start}
+
+
 def test_what_a_worm_cannot_have_is_refused():
     with pytest.raises(ValueError, match="scheme must be"):
         Worm(circuit="ahead", scheme="published")

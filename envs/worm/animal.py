@@ -18,7 +18,7 @@ from ..core.model.chain import chain_points, self_crossing, start_angles
 from ..core.model.quantities import Signal
 from .body import BROKEN, FOLDED, MIDPOINT, PUBLISHED, joint_forces, midpoint_work, published_work, state_dtype
 from .circuit_nerves import CRAWLING, nervous_fields
-from .params import FELT, JOINTS, PHYSICAL, WormParams
+from .params import FELT, JOINTS, PHYSICAL, TONIC, WormParams
 
 _SCHEMES = {"midpoint": (MIDPOINT, midpoint_work, 5e-3), "published": (PUBLISHED, published_work, 1e-5)}
 
@@ -52,7 +52,8 @@ class Worm(InLanes):
         threads: Number of threads. Results do not depend on it.
         circuit (Circuit, file, or name): Nervous system, only with ``midpoint``: a `core.circuit.Circuit`, a TOML file,
             or ``"ahead"``. The drive is added to its outputs, which are control angles. Rows then also have the
-            parameters of the circuit and ``feedback`` (n - 1,), a factor on each sensed joint angle. The start value
+            parameters of the circuit, ``feedback`` (n - 1,), a factor on each sensed joint angle, and ``tonic``, the
+            tonic drive of the populations with a ``tonic``, by default 1. The start value
             ``kick`` (), by default 0.1, excites all cells of the first population; ``neuron`` sets the state of all
             cells.
 
@@ -132,6 +133,8 @@ class Worm(InLanes):
             kernels, driven = CRAWLING, "residual"
             self.cells = self.circuit.cells
             self.parameters = self.parameters | {"feedback": replace(FELT, shape=joints)} | self.circuit.options()
+            if self.circuit.tonic:
+                self.parameters = self.parameters | {"tonic": TONIC}
             self._circuit_record = (self.circuit.record(size, self.dt),)
         self._stepper = Stepper(self.state, scratch, kernels, threads, constant=self.parameters, driven=(driven,))
         # Mass, length and friction of the rods relative to a uniform body; 1 in a uniform body.
@@ -215,7 +218,7 @@ class Worm(InLanes):
         for name in (*PHYSICAL, *JOINTS):
             rows[name] = getattr(self.params, name)
         if self.circuit is not None:
-            rows["feedback"] = 1.0
+            rows["feedback"] = rows["tonic"] = 1.0
             self.circuit.intact(rows)
         return rows
 

@@ -74,8 +74,9 @@ class Population:
             state; the output is that of a `Sense`.
         sides: 2, or 1 for a cell on the midline.
         cells ((first, end)): Segments that have the cell, without ``end``; all by default.
-        tonic (number or (2, segments)): Change of E per unit of the brainstem's drive; for ``phase``, change of the
-            frequency in Hz.
+        tonic (number or (2, segments)): Change of E per unit of the tonic drive (lamprey: the brainstem's; worm: the
+            parameter ``tonic``, by default 1); for ``phase``, change of the frequency in Hz.
+        bias (number or (2, segments)): Constant addition to E, which no drive or cut changes; for ``phase`` in Hz.
         threshold, gain, delay (s), adaptation, adaptation_delay (s), frequency (Hz): Constants of the dynamics.
         output ({"tanh", "positive", "linear"}): Output f of ``leaky`` cells: tanh, its positive part, or identity.
 
@@ -88,6 +89,7 @@ class Population:
     sides: int = 2
     cells: tuple[int, int] | None = None
     tonic: Weights = 0.0
+    bias: Weights = 0.0
     threshold: Any = None
     gain: Any = None
     delay: Any = None
@@ -123,7 +125,8 @@ class Population:
             choice(f"{label}: output", self.output, OUTPUTS)
         elif self.output is not None:
             raise ValueError(f"{label}: output must be None unless dynamics is 'leaky', got {shown(self.output)}")
-        object.__setattr__(self, "tonic", _weights(f"{label}: tonic", self.tonic))
+        for name in ("tonic", "bias"):
+            object.__setattr__(self, name, _weights(f"{label}: {name}", getattr(self, name)))
 
     @property
     def kind(self) -> int:
@@ -291,7 +294,8 @@ class Circuit:
             raise ValueError(f"populations must include one with dynamics other than 'sense', got {shown(self.names)}")
         for each in self.populations:
             label = f"population {each.name}"
-            self._check_shape(f"{label}: tonic", each.tonic)
+            for name in ("tonic", "bias"):
+                self._check_shape(f"{label}: {name}", getattr(each, name))
             if each.cells is not None:
                 first, end = (
                     numbers(f"{label}: cells", each.cells, minimum=0, maximum=self.segments).astype(int).tolist()
@@ -502,6 +506,11 @@ class Circuit:
             usual = min(usual, COUPLING_STEP)
         return max(int(np.ceil(dt / (usual if self.step is None else self.step) - 1e-9)), 1)
 
+    @property
+    def tonic(self) -> bool:
+        """Whether the tonic drive acts on a population."""
+        return any(np.any(each.tonic) for each in self.populations)
+
     @cached_property
     def _wiring(self) -> Wiring:
         return Wiring(self)
@@ -537,7 +546,6 @@ class Circuit:
             "cell_segments": Option(
                 0.0, end, "1", "segments with ``cell_gain``: the first, and the one after the last", (2,)
             ),
-            "bath": Option(-10.0, 10.0, "1", "tonic level of each segment, added to the brainstem's", (self.segments,)),
             "cut": Option(
                 0.0, 1.0, "1", f"1 if axons are cut behind a segment, {of}", (sides, max(self.segments - 1, 1))
             ),
@@ -547,6 +555,9 @@ class Circuit:
             ),
             "noise_seed": Option(0.0, 2.0**53, "1", "seed of the noise"),
         }
+        if self.tonic:
+            about = "tonic drive of each segment, added to that of the whole cord"
+            result["bath"] = Option(-10.0, 10.0, "1", about, (self.segments,))
         if self.each_synapse:
             shape = (max(len(self.projections), 1), sides, self.segments)
             result["synapse_at"] = Option(0.0, 1e3, "1", f"factor on each projection, {of} of its targets", shape)

@@ -106,7 +106,7 @@ def circuit_dtype(
         ("begin end", cells, "1", "segments that have the cell", "i8"),
         ("threshold gain adaptation", cells, "1", ""),
         ("rate adaptation_rate", cells, "1/s", ""),
-        ("brainstem", (neurons, sides, segments), "1", "strength"),
+        ("brainstem bias", (neurons, sides, segments), "1", "strength of the tonic drive; constant input"),
         ("projection source target port window tract", links, "1", "tract -1: from the same segment alone", "i8"),
         ("source_side", (links, sides), "1", "by side of the target", "i8"),
         ("strength", (links, sides, segments), "1", ""),
@@ -252,9 +252,9 @@ def find_intact(xs, ks, circuit):
 
 @kernel
 def prepare_drive(xs, ks, circuit):
-    """Set ``level``, the tonic drive of each cell: the brainstem's, in front of a cut, plus the bath's.
+    """Set ``level`` of each cell: its bias plus the tonic drive, the brainstem's in front of a cut and the bath's.
 
-    The drive is limited to 0 from below, if the asymmetry exceeds the tonic level. Cells on the midline have no
+    The tonic drive is limited to 0 from below, if the asymmetry exceeds the tonic level. Cells on the midline have no
     asymmetry.
     """
     x, k, p = xs[0], ks[0], circuit[0]
@@ -273,9 +273,9 @@ def prepare_drive(xs, ks, circuit):
                 if p.sided[cell] == sided:
                     level, strength, part = k.level[side, cell], p.brainstem[cell, side], k.part
                     for q in range(segments):
-                        own, weight, shared = level[q], strength[q], part[q]
+                        own, weight, shared, bias = level[q], strength[q], part[q], p.bias[cell, side, q]
                         for e in range(lanes):
-                            own[e] = weight * shared[e]
+                            own[e] = weight * shared[e] + bias
 
 
 @kernel

@@ -114,7 +114,8 @@ class Wiring:
             one["sense"][i] = names.index(each.name)
         else:
             factor = 2.0 * np.pi if each.kind == PHASE else 1.0
-            one["brainstem"][i] = factor * np.broadcast_to(each.tonic, one["brainstem"][i].shape)
+            for name, value in (("brainstem", each.tonic), ("bias", each.bias)):
+                one[name][i] = factor * np.broadcast_to(value, one[name][i].shape)
 
     def _share(
         self, q: NDArray[np.int64], rostral: int, caudal: int, normalise: int, first: int, end: int
