@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gymnosoma.envs.core.arguments import printable
+
 Vector = NDArray[np.float64]
 
 
@@ -41,7 +43,7 @@ class Report:
     def __str__(self) -> str:
         """Return the report as text with one entry per line."""
         parts = {name: getattr(self, name) for name in ("taken", "renamed", "ignored", "refused")}
-        return "\n".join(f"{name}: {entry}" for name, entries in parts.items() for entry in entries)
+        return "\n".join(f"{name}: {printable(entry)}" for name, entries in parts.items() for entry in entries)
 
 
 @dataclass

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gymnosoma.envs.core.arguments import choice, number, shown, whole
+from gymnosoma.envs.core.arguments import choice, number, printable, shown, whole
 from gymnosoma.envs.core.files import check_file
 from gymnosoma.envs.worm import KymogramPlayback
 
@@ -110,7 +110,7 @@ class Kymogram:
                 values = np.load(path, mmap_mode="r", allow_pickle=False)
             else:
                 values, names = _table(path)
-            notes = [f"{path.name}: {len(values)} frames of {values.shape[1]} columns"]
+            notes = [f"{printable(path.name)}: {len(values)} frames of {values.shape[1]} columns"]
             for j in reversed([j for j, name in enumerate(names) if name.lower() in TIME + COUNTERS]):
                 if names[j].lower() in TIME and rate is None and len(values) > 1:
                     rate = float(1.0 / np.nanmedian(np.diff(values[:, j])))
@@ -120,7 +120,7 @@ class Kymogram:
                 raise ValueError("rate (frames per second) must be given, because the file has no column of times")
             angles = cls.from_tangents(values, rate) if kind == "tangents" else cls(values, rate)
         except Exception as error:  # a damaged file can raise any error
-            reason = " ".join(str(error).split()) or type(error).__name__
+            reason = printable(error) or type(error).__name__
             raise ValueError(f"kymogram {str(path)!r} cannot be read: {reason}") from None
         missing = np.isnan(angles.angles).any(1).sum()
         return replace(angles, notes=(*notes, *angles.notes, f"gaps in {missing} frames, at {rate:g} Hz"))

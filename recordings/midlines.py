@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gymnosoma.envs.core.arguments import choice, number, shown, whole
+from gymnosoma.envs.core.arguments import choice, number, printable, shown, whole
 from gymnosoma.envs.worm import WormParams
 
 from .motion import ORDER, Array, Flags, Motion, smoothed, turned_round
@@ -128,10 +128,10 @@ class Midlines:
         except ImportError:
             raise
         except Exception as error:  # a damaged file can raise any error
-            reason = getattr(error, "strerror", None) or " ".join(str(error).split()) or type(error).__name__
+            reason = getattr(error, "strerror", None) or printable(error) or type(error).__name__
             raise ValueError(f"recording {str(path)!r} cannot be read: {reason}") from None
         size = f"{len(midlines.points)} frames of {midlines.points.shape[1]} points at {rate:g} Hz"
-        return replace(midlines, notes=(path.name, size, *notes))
+        return replace(midlines, notes=(printable(path.name), size, *notes))
 
     @property
     def measured(self) -> Flags:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gymnosoma.envs import OpenLoop, Trajectory, simulate
-from gymnosoma.envs.core.arguments import number, numbers, shown
+from gymnosoma.envs.core.arguments import number, numbers, printable, shown
 from gymnosoma.envs.core.files import check_file
 from gymnosoma.envs.whisker_chain import Whisker, WhiskerParams
 
@@ -98,7 +98,7 @@ class RecordedBase(OpenLoop):
                     raise ValueError("time must be even within 2%")
             return cls(columns["angle"], rate, columns.get("x"), columns.get("y"))
         except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or " ".join(str(error).split())
+            reason = getattr(error, "strerror", None) or printable(error)
             raise ValueError(f"recording {str(path)!r} cannot be read: {reason}") from None
 
     @property

@@ -205,8 +205,8 @@ CARDS = {
     "too many parts": (card(controller={"name": "baseline", "parameters": {}}), "or both with a rule"),
     "space": (card(observation_space=SPACE | {"shape": [10**9]}), r"observation_space must be the environment's, .*58"),
     "bounds": (card(action_space=SPACE), "action_space must be the environment's"),
-    "task": (card(env={"task": "os:system"}), "card.json': env must be one of history, .*, got 'task'"),
-    "wrapper": (card(env={"wrappers": ["x"]}), "env must be one of history, .*, got 'wrappers'"),
+    "task": (card(env={"task": "os:system"}), "card.json': env: argument must be one of .*, got 'task'"),
+    "wrapper": (card(env={"wrappers": ["x"]}), "env: argument must be one of .*, got 'wrappers'"),
     "value": (card(env={"actions": "flight"}), "actions must be one of .* got 'flight'"),
 } | {f"no {key}": (without(key), f"copy/card.json': {key} is missing") for key in policy_file.KEYS}
 

@@ -129,7 +129,7 @@ def readme_table(rows: Sequence[tables.Row]) -> str:
         score = ""
         if trained is not None:
             count += 1
-            mean, unit = f"{trained.score.mean:.3g}", trained.lines[0]["score"]["unit"].replace("1", "")
+            mean, unit = f"{trained.score.mean:.3g}", task_class(env_id).score.unit.replace("1", "")
             score = f"{f'**{mean}**' if env_id in ahead else mean} {unit}".strip()
             score += f" ({cells['baseline'].score.mean:.3g})" if "baseline" in cells else ""
         task = summary(task_class(env_id)).rstrip(".")

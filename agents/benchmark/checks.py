@@ -18,7 +18,7 @@ from gymnosoma.envs.core.env.documentation import normaliser
 
 from ..policies.fingerprints import of_id
 from ..support.workers import watched, workers
-from .entrants import Piece, Unchecked, cpu, do, policy_of
+from .entrants import Piece, Unchecked, check_trust, cpu, do, policy_of
 from .protocol import measure
 from .results import name_of, read
 from .statistics import of_points
@@ -55,7 +55,7 @@ def check(file: Path, trust: bool = False, retrain: int = 0, seed: int = 0, proc
         pieces[f"line {number}: {name_of(each)}"] = (_different, each, file.parent, trust)
     trained = [each for each in lines if each["mark"] and each["failed"] is None]
     for each in random.Random(seed).sample(trained, min(retrain, len(trained))):
-        pieces[f"{name_of(each)}, trained again"] = (_unlikely, each, lines)
+        pieces[f"{name_of(each)}, trained again"] = (_unlikely, each, lines, trust)
     with workers(processes) as engine:
         outcomes = {each.name: each for each in watched(engine.work(_judged, pieces), len(pieces), "line")}
     differs, unchecked = _gaps(lines), []
@@ -113,7 +113,7 @@ def _different(line: dict[str, Any], folder: Path, trust: bool) -> str:
     return ""
 
 
-def _unlikely(line: Mapping[str, Any], lines: Sequence[Mapping[str, Any]]) -> str:
+def _unlikely(line: Mapping[str, Any], lines: Sequence[Mapping[str, Any]], trust: bool) -> str:
     """Repeat a training; return a message if the score is outside the 99% prediction interval, else an empty string."""
     from scipy.stats import t
 
@@ -121,8 +121,9 @@ def _unlikely(line: Mapping[str, Any], lines: Sequence[Mapping[str, Any]]) -> st
     same = [each["episodes"]["mean"] for each in lines if all(each[key] == line[key] for key in keys)]
     if len(same) < 3:
         return "at least three trainings are needed for a prediction interval"
-    count, marks = line["episodes"]["count"], (line["mark"],)
-    piece = Piece(line["id"], line["entrant"]["name"], line["seed"], marks, line["track"], count)
+    name, count, marks = line["entrant"]["name"], line["episodes"]["count"], (line["mark"],)
+    check_trust(name, trust)
+    piece = Piece(line["id"], name, line["seed"], marks, line["track"], count)
     with tempfile.TemporaryDirectory() as place:
         do(piece, Path(place))
         (again,) = read(piece.file(Path(place)))

@@ -16,22 +16,31 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import gymnosoma
-from gymnosoma.envs.core.arguments import one_of, shown
+from gymnosoma.envs.core.arguments import choice, one_of, printable, shown
 
 from ..learning.search import CONSTANT, search
 from ..policies.agent import Agent, FunctionAgent, Policy, reference_policy
-from ..policies.card import CARD, WEIGHTS
+from ..policies.card import CARD, WEIGHTS, check_parameters
 from ..policies.fingerprints import of_files, of_id, of_values
 from ..policies.lookup import OWN, REPLAY, find_policy, shipped
-from ..policies.registry import controllers_digest, own_module, references_of, task_class, task_of, versions
+from ..policies.registry import (
+    check_names,
+    controllers_digest,
+    own_module,
+    references_of,
+    task_class,
+    task_of,
+    versions,
+)
 from ..support import progress
+from ..support.schema import OBJECT, held
 from ..support.workers import Unfinished
 from . import learners, results
 from .protocol import MARKS, Budget, BudgetSpent, Entrant, Reports, environments, episodes_of, measure
@@ -266,6 +275,7 @@ def _train(piece: Piece, folder: Path) -> list[dict[str, Any]]:
             try:
                 entrant = load(reports.place(steps))
                 env = dict(getattr(entrant, "env", {}))
+                check_names(piece.env_id, env)
                 episodes = measure(piece.env_id, playing(entrant, piece.name, env), piece.episodes)
                 weights = _keep(reports.place(steps), folder)
             except Exception as error:
@@ -279,7 +289,7 @@ def _train(piece: Piece, folder: Path) -> list[dict[str, Any]]:
 
 
 def _message(error: Exception) -> str:
-    return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+    return printable(f"{type(error).__name__}: {error}")[:200]
 
 
 def _line(
@@ -366,6 +376,12 @@ class Unchecked(Exception):
     """Reason why the policy of a line cannot be replayed."""
 
 
+def check_trust(name: str, trust: bool) -> None:
+    """Raise Unchecked for an entrant that is not part of this package, without ``trust``."""
+    if not trust and name not in (*learners.LEARNERS, RECIPE):
+        raise Unchecked(f"{name} is third-party code: use --trust to run it")
+
+
 def policy_of(line: dict[str, Any], folder: Path, trust: bool = False) -> Policy:
     """Find the policy of a line of untrusted results.
 
@@ -378,17 +394,13 @@ def policy_of(line: dict[str, Any], folder: Path, trust: bool = False) -> Policy
         source = "zero" if line["mark"] else name
         while source.startswith(REPLAY):
             source = source.removeprefix(REPLAY)
-        if OWN.fullmatch(source) and not trust:
-            raise Unchecked(f"its policy {source} is third-party code: use --trust to run it")
+        if OWN.fullmatch(source):
+            check_trust(source, trust)
         if source == CONSTANT:
-            reference = references_of(env_id).get(config.get("reference", ""))
-            parameters = config.get("parameters")
-            if (
-                reference is None
-                or not isinstance(parameters, dict)
-                or not parameters.keys() <= reference.bounds.keys()
-            ):
-                raise ValueError("its config must name a reference and its parameters")
+            own = references_of(env_id)
+            held("config", config, {"reference": partial(choice, choices=own), "parameters": OBJECT})
+            reference, parameters = own[config["reference"]], config["parameters"]
+            check_parameters(reference, parameters)
             return reference_policy(CONSTANT, reference, **parameters)
         if source not in ("zero", "random", "trained", *references_of(env_id)) and not OWN.fullmatch(source):
             raise ValueError(f"it has no weights, and {name!r} is not a policy of this id")
@@ -401,6 +413,5 @@ def policy_of(line: dict[str, Any], folder: Path, trust: bool = False) -> Policy
         raise ValueError("its weights have a different digest")
     if by_card:
         return find_policy(env_id, str(place))
-    if name not in learners.LEARNERS and not trust:
-        raise Unchecked(f"its policy is played by {name}, which is third-party code: use --trust to run it")
+    check_trust(name, trust)
     return playing(find_learner(name)[1](place), name, line["env"])

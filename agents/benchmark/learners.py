@@ -14,12 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..learning.search import Evolution
+from ..policies.card import WEIGHTS, check_size
 from ..policies.networks import Network, NetworkAgent
 
 LEARNERS = {"ppo": "stable_baselines3", "sac": "stable_baselines3", "cma": "cma"}
 """Library needed by each learner."""
-
-WEIGHTS = "policy.safetensors"
 
 
 class NetworkPolicy(NetworkAgent):
@@ -36,6 +35,7 @@ def load(folder: Path) -> NetworkPolicy:
     """Read a policy. Its file contains no executable code."""
     from safetensors import safe_open
 
+    check_size(folder / WEIGHTS)
     with safe_open(folder / WEIGHTS, "np") as file:
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a dictionary
         return NetworkPolicy(Network.from_tensors(tensors), (file.metadata() or {}).get("squashed") == "True")

@@ -44,7 +44,7 @@ def draw(rows: Sequence[Row], path: Path) -> None:
             marker = "o" if cell.scaled.mean >= LEAST else "<"
             plot.plot(max(cell.scaled.mean, LEAST), y, marker, color=f"C{n}", markersize=6)
     for n, row in enumerate(learners):
-        plot.plot([], [], "o", color=f"C{n}", label=row.entrant)
+        plot.plot([], [], "o", color=f"C{n}", label=row.entrant.replace("$", r"\$"))
     if others:
         plot.plot([], [], "|", color="0.6", markersize=9, label="policies that do not learn")
     plot.set_yticks(range(len(ids)), [env_id.split("/")[1] for env_id in ids])

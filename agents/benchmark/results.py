@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from gymnosoma.envs.core.arguments import choice
+from gymnosoma.envs.core.files import check_file
 
-from ..policies.registry import all_ids
+from ..policies.registry import all_ids, check_names
 from ..support import schema
 from ..support.files import replacing
 from . import protocol
@@ -40,6 +41,12 @@ def _scores(name: str, value: Any) -> None:
     schema.typed(name, value, list, "be a list")
     for each in value:
         _number(f"each of {name}", each)
+
+
+def _texts(name: str, value: Any) -> None:
+    schema.OBJECT(name, value)
+    for key, each in value.items():
+        schema.TEXT(f"{name}: {key}", each)
 
 
 def _or_null(check: schema.Check) -> schema.Check:
@@ -71,7 +78,7 @@ LINE: dict[str, schema.Check] = {
         failed=_or_null(_number),
     ),
     "seconds": _object(train=_number, evaluate=_number),
-    "made": schema.OBJECT,
+    "made": _texts,
     "weights": _or_null(schema.TEXT),
 }
 """Checks of the keys of a line, which are all required. ``scores`` may contain only the first episodes. Numbers that
@@ -85,6 +92,7 @@ def read(file: Path) -> list[dict[str, Any]]:
         ValueError: If it is not a valid results file; names file, line and key.
     """
     try:
+        check_file(file, MOST_BYTES)
         with lzma.open(file) if file.suffix == ".xz" else file.open("rb") as source:
             content = source.read(MOST_BYTES + 1)
         if len(content) > MOST_BYTES:
@@ -95,18 +103,15 @@ def read(file: Path) -> list[dict[str, Any]]:
     lines = []
     for number, text in enumerate(texts, 1):
         try:
-            line = json.loads(text, parse_constant=_refuse)
+            line = schema.parse_json(text)
             schema.held("a line", line, LINE)
             choice("id", line["id"], all_ids())
+            check_names(line["id"], line["env"])
             _check_scores(line["episodes"])
         except (ValueError, RecursionError) as error:
             raise ValueError(f"{str(file)!r}, line {number}: {error}") from None
         lines.append(line)
     return lines
-
-
-def _refuse(text: str) -> None:
-    raise ValueError(f"numbers must be finite, got {text}")
 
 
 def _check_scores(episodes: Mapping[str, Any]) -> None:

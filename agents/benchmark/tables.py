@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,7 +20,7 @@ from gymnosoma.envs.core.env.documentation import normaliser, summary
 
 from ..learning.search import CONSTANT
 from ..policies.lookup import REPLAY
-from ..policies.registry import all_ids, task_class
+from ..policies.registry import all_ids, references_of, task_class
 from .entrants import RECIPE
 from .protocol import episodes_of
 from .statistics import Estimate, combined, estimate, holm, of_points
@@ -162,6 +163,11 @@ def text(value: Estimate | None, points: Sequence[float] = (), digits: str = ".3
     return f"{value.mean:z{digits}} [{low:z{digits}}, {high:z{digits}}]{least}"
 
 
+def escaped(text: str) -> str:
+    """Escape the characters that have a meaning in Markdown or HTML."""
+    return re.sub(r"([\\`*_\[\]<>|&$~])", r"\\\1", text)
+
+
 def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Format a table in Markdown."""
     return "\n".join("| " + " | ".join(line) + " |" for line in [head, ["---"] * len(head), *rows])
@@ -177,19 +183,18 @@ def policies(rows: Sequence[Row]) -> str:
         if not cells:
             continue
         own = cells["baseline"].score.mean if "baseline" in cells else -math.inf
-        usual = ("random", "zero", "baseline", CONSTANT, RECIPE, "trained")
-        others = {name: cell for name, cell in cells.items() if name not in usual and not name.startswith(REPLAY)}
+        others = {name: cells[name] for name in references_of(env_id) if name in cells and name != "baseline"}
         best = max(others, key=lambda name: others[name].score.mean, default=None)
         better = best is not None and others[best].score.mean > own
         replay = next((cell for name, cell in cells.items() if name.startswith(REPLAY)), None)
-        score, scale = next(iter(cells.values())).lines[0]["score"], normaliser(env_id)
-        name = score["name"].replace("is_", "").replace("_", " ")
+        score, scale = task_class(env_id).score, normaliser(env_id)
+        name = score.name.replace("is_", "").replace("_", " ")
         recipe = _text(cells.get(RECIPE))
         lines.append(
             [
                 f"`{env_id.split('/')[1]}`",
                 summary(task_class(env_id)).rstrip("."),
-                name if score["unit"] in ("", "1") else f"{name}, {score['unit']}",
+                name if score.unit == "1" else f"{name}, {score.unit}",
                 _text(cells.get("zero")),
                 _text(cells.get("baseline")),
                 f"{_text(others[best])} `{best}`" if better and best else "",
@@ -232,7 +237,7 @@ def learners(rows: Sequence[Row]) -> str:
             ["trainings of each id", *(str(min(count)) for count in counts)],
             ["trainings that failed", *(str(sum(cell.broken for cell in row.cells.values())) for row in group)],
         ]
-        table = markdown(["id", *(row.name for row in group)], lines)
+        table = markdown(["id", *(escaped(row.name) for row in group)], lines)
         parts.append(f"### After {mark:,} steps, track {track}\n\n{table}\n")
     return "\n".join(parts)
 
@@ -252,12 +257,12 @@ def show(rows: Sequence[Row]) -> None:
             table.add_row(
                 env_id.split("/")[1],
                 names[id(row)],
-                text(cell.score).replace("[", r"\["),
+                text(cell.score),
                 f"{cell.scaled.mean:z.2f}" if cell.scaled else "",
                 f"{min(cell.points):z.3g}" if cell.points else "",
                 f"{len(cell.lines)}{f' ({cell.broken} failed)' if cell.broken else ''}" if row.learns else "",
                 f"{cell.failed:.0%}" if cell.failed else "",
             )
     for row in (row for row in rows if row.mean):
-        table.add_row("mean of all", names[id(row)], "", text(row.mean, (), ".2f").replace("[", r"\["))
-    Console(width=130).print(table)
+        table.add_row("mean of all", names[id(row)], "", text(row.mean, (), ".2f"))
+    Console(width=130, markup=False, emoji=False).print(table)

@@ -201,16 +201,21 @@ def _controller(part: Mapping[str, Any], envs: Any) -> Agent:
     return reference_policy(part["name"], own[part["name"]], **parameters).make(envs, 0)
 
 
+def check_size(path: Path) -> None:
+    """Raise ValueError unless a file of weights and its header respect the limits."""
+    check_file(path, MAX_WEIGHTS)
+    with path.open("rb") as file:
+        if (header := int.from_bytes(file.read(8), "little")) > MAX_HEADER:
+            raise ValueError(f"header must have at most {MAX_HEADER} bytes, got {header}")
+
+
 def _read_weights(path: Path, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, NDArray[np.float32]]:
     """Read the tensors of a file and check names, shapes, types and finite values."""
     from safetensors import SafetensorError, safe_open
 
-    check_file(path, MAX_WEIGHTS)
+    check_size(path)
     if (size := 4 * sum(map(math.prod, shapes.values()))) > MAX_WEIGHTS:
         raise ValueError(f"weights must have at most {MAX_WEIGHTS} bytes, got a card for {size}")
-    with path.open("rb") as file:
-        if (header := int.from_bytes(file.read(8), "little")) > MAX_HEADER:
-            raise ValueError(f"header must have at most {MAX_HEADER} bytes, got {header}")
     try:
         with safe_open(path, "numpy") as file:
             if (names := {*file.keys()}) != shapes.keys():

@@ -14,15 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gymnosoma.envs.core.arguments import choice, one_of, shown
-from gymnosoma.envs.core.env.batch import SHARED
-from gymnosoma.envs.core.env.task import task_arguments
+from gymnosoma.envs.core.arguments import one_of, printable, shown
 
 from .agent import Agent, ConstantAgent, FunctionAgent, Policy, RandomAgent, ReplayAgent, reference_policy
 from .card import CARD, WEIGHTS, load_policy, read_card
 from .evaluation import REPLAY_SEED, evaluate
 from .fingerprints import of_files, of_id, of_values
-from .registry import controllers_digest, full_id, own_module, references_of, task_class
+from .registry import check_names, controllers_digest, full_id, own_module, references_of
 
 OWN = re.compile(r"[^\W\d][\w.]*:[^\W\d]\w*")
 """Pattern of the names of user functions, ``module:function``."""
@@ -60,7 +58,7 @@ def find_policy(env_id: str, name: str, seed: int = 0) -> Policy:
         return replace(reference_policy(name, own[name]), digest=partial(controllers_digest, env_id))
     path = shipped(env_id) if name == "trained" else Path(name)
     if path.is_dir():
-        return _saved_policy(env_id, name if name == "trained" else path.absolute().name, path)
+        return _saved_policy(env_id, name if name == "trained" else printable(path.absolute().name), path)
     if OWN.fullmatch(name):
         return own_policy(name)
     more = f", {REPLAY}another, a run folder or module:function"
@@ -72,8 +70,10 @@ def _saved_policy(env_id: str, name: str, folder: Path) -> Policy:
     card = read_card(folder)
     if card["id"] != env_id:
         raise ValueError(f"policy {str(folder)!r} was trained for {card['id']}, not for {env_id}")
-    for key in card["env"]:  # reject other arguments: a task or a wrapper would be imported and run code
-        choice(f"{str(folder / CARD)!r}: env", key, [*SHARED, *task_arguments(task_class(env_id))])
+    try:
+        check_names(env_id, card["env"])
+    except ValueError as error:
+        raise ValueError(f"{str(folder / CARD)!r}: {error}") from None
     return Policy(
         name,
         lambda envs, _: load_policy(folder, envs),

@@ -12,7 +12,7 @@ import gymnasium
 import numpy as np
 
 import gymnosoma
-from gymnosoma.envs.core.arguments import choice, one_of
+from gymnosoma.envs.core.arguments import choice, one_of, printable
 from gymnosoma.envs.core.env.batch import SHARED
 from gymnosoma.envs.core.env.task import Task, load_task, task_arguments
 
@@ -82,18 +82,26 @@ def own_module(what: str, module: str) -> Any:
     try:
         return import_module(module)
     except Exception as error:  # user code can raise any error
-        cause = " ".join(f"{type(error).__name__}: {error}".split())
+        cause = printable(f"{type(error).__name__}: {error}")
         raise ValueError(f"{what}: module {module!r} cannot be imported: {cause}") from error
 
 
 def check_env(env_id: str, env: Mapping[str, Any]) -> None:
     """Raise ValueError, naming the argument, unless the environment accepts these arguments."""
-    for name in env:
-        choice("env: argument", name, (*task_arguments(task_class(env_id)), *SHARED))
+    check_names(env_id, env)
     try:
         task_of(env_id, **env)
     except Exception as error:  # the arguments may come from an untrusted file
-        raise ValueError(f"env: {' '.join(str(error).split())}") from None
+        raise ValueError(f"env: {printable(error)}") from None
+
+
+def check_names(env_id: str, env: Mapping[str, Any]) -> None:
+    """Raise ValueError unless all names are arguments of the task or of all environments.
+
+    Every file's arguments pass this check, because others, such as ``task`` or a wrapper, would be imported and called.
+    """
+    for name in env:
+        choice("env: argument", name, (*task_arguments(task_class(env_id)), *SHARED))
 
 
 def task_of(env_id: str, **env: Any) -> Task:

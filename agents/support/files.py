@@ -21,6 +21,7 @@ import numpy as np
 from filelock import FileLock, Timeout
 
 from gymnosoma.envs import Event
+from gymnosoma.envs.core.arguments import printable
 from gymnosoma.envs.core.files import PARTIAL, replacing
 
 TABLES = (".csv", ".json", ".parquet")
@@ -103,7 +104,12 @@ def write_table(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, list(dict.fromkeys(key for row in rows for key in row)), lineterminator="\n")
         writer.writeheader()
-        writer.writerows(flat)
+        writer.writerows({key: _cell(value) for key, value in row.items()} for row in flat)
+
+
+def _cell(value: Any) -> Any:
+    """Return a value for a table, with an apostrophe before text that a spreadsheet would run as a formula."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
 
 
 def _check_name(name: str, path: Path) -> None:
@@ -137,7 +143,7 @@ def locked(name: str, place: Path, *, file: bool = False) -> Iterator[None]:
     except Timeout:
         holder = ""
         with suppress(OSError):
-            holder = note.read_text("utf-8", "replace")
+            holder = printable(note.read_text("utf-8", "replace"))
         raise ValueError(
             f"{name} must not be in use by another process, got {str(place)!r}, locked by {holder or 'another process'}"
         ) from None

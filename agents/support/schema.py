@@ -49,6 +49,22 @@ def held(name: str, value: Any, keys: Mapping[str, Check], optional: Collection[
         keys[key](f"{name}: {key}", item)
 
 
+def parse_json(text: str | bytes) -> Any:
+    """Parse untrusted JSON; raise ValueError for numbers that are not finite and texts that are not printable."""
+    value = json.loads(text, parse_constant=_refuse)
+    _check_texts(value)
+    return value
+
+
+def _check_texts(value: Any) -> None:
+    if isinstance(value, str):
+        if not value.isprintable():  # control characters would reach the terminal
+            raise ValueError(f"texts must be printable, got {reprlib.repr(value)}")
+    elif isinstance(value, dict | list):
+        for each in (*value, *value.values()) if isinstance(value, dict) else value:
+            _check_texts(each)
+
+
 def read_json(
     path: Path, largest: int, keys: Mapping[str, Check] | None = None, optional: Collection[str] = ()
 ) -> dict[str, Any]:
@@ -60,7 +76,7 @@ def read_json(
     """
     try:
         check_file(path, largest)
-        value = json.loads(path.read_bytes(), parse_constant=_refuse)
+        value = parse_json(path.read_bytes())
     except OSError as error:
         raise ValueError(f"{str(path)!r} cannot be read: {error.strerror}") from None
     except (ValueError, RecursionError) as error:

@@ -19,6 +19,8 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from gymnosoma.envs.core.arguments import printable
+
 from . import progress
 from .progress import progress_bar
 
@@ -109,7 +111,7 @@ def _called(name: str, function: Callable[..., Any], arguments: Sequence[Any]) -
     try:
         return Outcome(name, function(*arguments), None)
     except Exception as error:  # any error; the remaining pieces continue
-        return Outcome(name, None, f"{type(error).__name__}: {' '.join(str(error).split())}")
+        return Outcome(name, None, printable(f"{type(error).__name__}: {error}"))
 
 
 def _begin_worker() -> None:
@@ -191,7 +193,7 @@ class _Ray(Workers):
                 if signal.getsignal(signal.SIGTERM) is not before:  # Ray replaced the handler
                     signal.signal(signal.SIGTERM, before)
             except (OSError, ValueError, RuntimeError, OverflowError, ray.exceptions.RayError) as error:
-                text = " ".join(str(error).split())[:200]
+                text = printable(error)[:200]
                 raise ValueError(f"ray must be the address of a running Ray cluster, got {address!r}: {text}") from None
         self.count = max(int(ray.cluster_resources().get("CPU", 1)), 1)
         self._task = ray.remote(max_retries=RETRIES, num_cpus=1)(_called_in)
@@ -220,7 +222,7 @@ class _Ray(Workers):
                 try:
                     outcome = ray.get(ref)
                 except ray.exceptions.RayError as error:  # errors of the function are caught in _called
-                    outcome = Outcome(name, None, f"{type(error).__name__}: {' '.join(str(error).split())[:200]}")
+                    outcome = Outcome(name, None, printable(f"{type(error).__name__}: {error}")[:200])
                 yield outcome
         finally:
             for ref in running:

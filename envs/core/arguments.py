@@ -59,6 +59,12 @@ def shown(value: Any) -> str:
         return f"a value of type {type(value).__name__}"
 
 
+def printable(value: object) -> str:
+    """Return a text on one line with escaped control characters, so that a terminal shows it and does nothing else."""
+    text = " ".join(str(value).split())
+    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
 def whole(name: str, value: Any, minimum: int = 1, maximum: int = 1_000_000) -> None:
     """Raise ValueError unless ``value`` is an integer from ``minimum`` to ``maximum``."""
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or not minimum <= value <= maximum:

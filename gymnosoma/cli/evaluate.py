@@ -117,7 +117,7 @@ def show(rows: Sequence[dict[str, Any]]) -> None:
     )
     for column in ("policy", f"{rows[0]['score'].replace('is_', '')}{unit}", "return", "steps", "failed"):
         first = column == "policy"
-        table.add_column(column.replace("[", r"\["), justify="left" if first else "right", overflow="fold")
+        table.add_column(column, justify="left" if first else "right", overflow="fold")
     for row in rows:
         table.add_row(
             row["policy"],
@@ -126,7 +126,7 @@ def show(rows: Sequence[dict[str, Any]]) -> None:
             f"{row['length_mean']:.0f}",
             str(sum(row["failures"].values()) or "none"),
         )
-    Console().print(table)
+    Console(markup=False, emoji=False).print(table)
     for row in rows:
         if row["failures"]:
             print(f"{row['policy']} failed: {'; '.join(f'{n}: {reason}' for reason, n in row['failures'].items())}")

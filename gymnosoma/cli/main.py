@@ -18,6 +18,7 @@ import tyro
 
 import gymnosoma
 from gymnosoma.agents.support.workers import Unfinished
+from gymnosoma.envs.core.arguments import printable
 
 from .benchmark import benchmark
 from .compile import compile_
@@ -64,7 +65,7 @@ def _one_line(error: Exception) -> str:
     name = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
     if name in EXTRAS:
         return f"{name} is not installed: pip install 'gymnosoma[{EXTRAS[name]}]'"
-    return " ".join(str(error).splitlines()) or type(error).__name__
+    return printable(error) or type(error).__name__
 
 
 def overview() -> str:

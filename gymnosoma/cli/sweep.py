@@ -17,7 +17,7 @@ from gymnosoma.agents.policies.fingerprints import of_files, of_sources
 from gymnosoma.agents.support.files import TABLES, check_saved, locked, result, write_table
 from gymnosoma.agents.support.workers import Unfinished, watched, workers
 from gymnosoma.envs import simulate as simulate_animal
-from gymnosoma.envs.core.arguments import choice
+from gymnosoma.envs.core.arguments import choice, printable
 from gymnosoma.envs.core.kernels.lanes import LANES
 from gymnosoma.envs.core.model.animal import Animal, InLanes
 from gymnosoma.envs.core.model.control import Controller
@@ -214,7 +214,7 @@ def simulate_points(task: Mapping[str, Any], points: Sequence[Point]) -> list[di
             runs = simulate_animal(body, drives, **settings, count=len(points), signals=list(columns))
     except (ValueError, TypeError, ArithmeticError) as error:
         if len(points) == 1:
-            return [{"failure": " ".join(str(error).split())}]
+            return [{"failure": printable(error)}]
         return [row for point in points for row in simulate_points(task, [point])]
     rows = []
     for run in runs:

@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import choice, number, numbers, one_of, shown, whole, within
+from ..arguments import choice, number, numbers, one_of, printable, shown, whole, within
 from ..files import toml_value
 from ..kernels.lanes import aligned, in_lanes, matrix
 from ..model.quantities import Option
@@ -407,7 +407,7 @@ class Circuit:
         try:
             return cls.from_table(tomllib.loads(Path(path).read_text("utf-8")))
         except (OSError, ValueError, RecursionError) as error:
-            raise ValueError(f"circuit {str(path)!r} cannot be read: {' '.join(str(error).split())}") from None
+            raise ValueError(f"circuit {str(path)!r} cannot be read: {printable(error)}") from None
 
     def write(self, path: str | Path) -> None:
         """Write a TOML file for `read`."""

@@ -15,7 +15,7 @@ from typing import Any, Protocol, Self, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arguments import number, numbers, shown, suggestion
+from ..arguments import number, numbers, printable, shown, suggestion
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -134,7 +134,7 @@ class Schedule(OpenLoop):
             time = names.index("time")
             return cls(table[:, time], np.delete(table, time, 1), [*names[:time], *names[time + 1 :]])
         except (OSError, ValueError, UserWarning) as error:
-            reason = " ".join(str(error).split())
+            reason = printable(error)
             raise ValueError(f"drive {str(path)!r} cannot be read: {reason}") from None
 
     def ordered(self, names: Sequence[str]) -> Schedule:

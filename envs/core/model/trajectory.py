@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import inspect
+import io
 import json
 import textwrap
 import zipfile
@@ -16,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hin
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import choice, shown
+from ..arguments import choice, printable, shown
 from ..files import check_file, replacing
 from .animal import ANIMALS, Animal, find_animal
 from .quantities import labels
@@ -181,7 +183,7 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
         except OSError as error:
             raise ValueError(f"trajectory {str(path)!r} cannot be read: {error.strerror or error}") from None
         except Exception as error:  # a damaged archive raises many types of errors
-            reason = " ".join(str(error).split()) or type(error).__name__
+            reason = printable(error) or type(error).__name__
             raise ValueError(
                 f"trajectory {str(path)!r} cannot be read: {textwrap.shorten(reason, 300, placeholder=' ...')}"
             ) from None
@@ -203,6 +205,9 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
             raise ValueError(f"format must be {FORMAT}, got {shown(about.get('format') if about else about)}")
         if time.ndim != 1 or time.dtype.kind != "f" or not np.isfinite(time).all() or not (np.diff(time) > 0).all():
             raise ValueError(f"time must increase, got {shown(time)}")
+        failure = about.get("failure")
+        if not all(isinstance(text, str) and text.isprintable() for text in (*arrays, failure or "")):
+            raise ValueError(f"names and failure must be printable texts, got {shown([*arrays, failure])}")
         for name, array in arrays.items():
             if array.dtype.kind not in "fiub" or array.shape[:1] != time.shape:
                 raise ValueError(
@@ -214,7 +219,7 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
                 f"rows must be {len(time)} records of {type(animal).__name__} in its present form; another version may "
                 "have written the file: read its signals with numpy.load"
             )
-        return cls(time, arrays, about.get("failure"), animal, rows, about.get("every"))
+        return cls(time, arrays, failure, animal, rows, about.get("every"))
 
     # As a table.
 
@@ -274,8 +279,10 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
         """
         columns = self._columns(names)
         table = np.stack([self.time, *(values for _, values in columns.values())], 1)
+        header = io.StringIO()
+        csv.writer(header, lineterminator="").writerow(["time", *columns])
         with replacing(Path(path)) as file:
-            np.savetxt(file, table, "%.17g", ",", header=",".join(["time", *columns]), comments="", encoding="utf-8")
+            np.savetxt(file, table, "%.17g", ",", header=header.getvalue(), comments="", encoding="utf-8")
 
     def plot(self, *names: str) -> NDArray[Any]:
         """Plot signals over time with matplotlib, one panel each.
