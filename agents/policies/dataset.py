@@ -15,6 +15,7 @@ from gymnasium.vector import VectorEnv, VectorWrapper
 from numpy.typing import NDArray
 
 import gymnosoma
+from gymnosoma.envs.core import arguments
 from gymnosoma.envs.core.arguments import number
 
 from ..support.files import plain
@@ -131,7 +132,7 @@ def record(
     player = policy
     if noise:
         player = replace(policy, make=lambda envs, start: NoisyAgent(policy.make(envs, start), noise, seed, start))
-    score = task_of(env_id, **policy.env).score
+    score, env_arguments = task_of(env_id, **policy.env).score, arguments.plain(policy.env)
     waves: list[Episodes] = []
     buffers: list[EpisodeBuffer] = []
     notes: list[dict[str, Any]] = []
@@ -161,11 +162,11 @@ def record(
             "policy": policy.name,
             "noise": float(noise),
             "seed": seed,
-            "env": policy.env,
+            "env": env_arguments,
             "options": json.loads(json.dumps(options or {}, default=plain)),
             "model": unwrapped.save()["task"],
             "versions": versions(),
-            "fingerprint": of_id(env_id, policy.env),
+            "fingerprint": of_id(env_id, env_arguments),
             "scores": summary(env_id, policy, joined(waves)),
             "card": policy.card,
         }

@@ -8,6 +8,7 @@ import hashlib
 import reprlib
 import textwrap
 from collections.abc import Iterable, Mapping
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -184,6 +185,31 @@ def _frozen(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         value = value.tolist()
     return tuple(map(_frozen, value)) if isinstance(value, list | tuple) else value
+
+
+def plain(value: Any) -> Any:
+    """Convert a value to JSON types; an object with a ``description`` to that.
+
+    Raises:
+        TypeError: If the value is not plain data, such as a function.
+    """
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, Enum):
+        return value.value
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        if hasattr(value, "description"):  # the source of a model, if it is plain data
+            if value.description is None:
+                raise TypeError(f"{type(value).__name__} holds code")
+            return plain(value.description)
+        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value) if field.init}
+    if isinstance(value, Mapping):
+        return {str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    if isinstance(value, str | int | float | None):
+        return value
+    raise TypeError(f"{type(value).__name__} is not plain data")
 
 
 def fingerprint(*values: Any) -> str:

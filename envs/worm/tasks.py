@@ -18,7 +18,7 @@ from ..core.model.chain import body_frame, chain_head, to_body_frame
 from ..core.model.control import Floats
 from ..core.model.quantities import Option
 from .kymogram import FRAME_RATE, RECORDED
-from .params import friction
+from .params import WormParams, friction
 from .steering import REMEMBERED
 from .task import WormTask
 
@@ -229,11 +229,11 @@ class Medium(Forward):
 
     def __init__(self, observe_medium: bool = False, **arguments: Any) -> None:
         self._observed = observe_medium
-        params = arguments.get("params")
-        for name in self.derived:
-            if isinstance(params, Mapping) and name in params:
-                raise ValueError(f"params: {name} follows from the medium and cannot be set, got {shown(params[name])}")
         super().__init__(**arguments)
+        usual = WormParams.in_medium(self.sigma, self.friction_scale)
+        for name in self.derived:
+            if (value := getattr(self.animal.params, name)) != getattr(usual, name):
+                raise ValueError(f"params: {name} follows from the medium and cannot be set, got {value!r}")
 
     @property
     def price_shown(self) -> str:

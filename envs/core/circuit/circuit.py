@@ -266,7 +266,7 @@ class Circuit:
         whole("head_segments", self.head_segments, 0, self.segments)
         choice("ends", self.ends, ENDS)
         for name, kind in (("populations", Population), ("projections", Projection), ("senses", Sense)):
-            members = tuple(getattr(self, name))
+            members = tuple(_make(name, kind, one) if isinstance(one, Mapping) else one for one in getattr(self, name))
             if not all(isinstance(each, kind) for each in members) or len(members) > MAX_CELLS:
                 raise ValueError(f"{name} must be at most {MAX_CELLS} of type {kind.__name__}, got {shown(members)}")
             object.__setattr__(self, name, members)
@@ -462,9 +462,15 @@ class Circuit:
 
     @classmethod
     def load(cls, value: Any, animal: str) -> Circuit:
-        """Load a circuit from a file or by the name of one in the animal's assets; return a `Circuit` unchanged."""
+        """Load a circuit from a file, a mapping of its fields, or by the name of one in the animal's assets.
+
+        A `Circuit` is returned unchanged.
+        """
         if isinstance(value, Circuit):
             return value
+        if isinstance(value, Mapping):
+            _check_keys("circuit", value, [field.name for field in fields(cls)])
+            return cls(**value)
         if isinstance(value, str) and value.isidentifier():
             folder = resources.files("gymnosoma.assets").joinpath(animal, "circuits")
             shipped = sorted(file.name.removesuffix(".toml") for file in folder.iterdir())
@@ -472,7 +478,7 @@ class Circuit:
             return cls.from_table(tomllib.loads(folder.joinpath(f"{value}.toml").read_text("utf-8")))
         if isinstance(value, str | Path):
             return cls.read(value)
-        raise ValueError(f"circuit must be a Circuit, a file or a name, got {shown(value)}")
+        raise ValueError(f"circuit must be a Circuit, a mapping of its fields, a file or a name, got {shown(value)}")
 
     def joints(self, joints: int) -> NDArray[np.int64]:
         """Return the joint of each segment, (S,), in a body with this many joints.

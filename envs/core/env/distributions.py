@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arguments import number, numbers, shown
+from ..arguments import choice, number, numbers, shown
 from ..model.quantities import Option
 
-FORMS = "(low, high), a Uniform, LogUniform, Normal or Choice, or a function of a generator"
+FORMS = "(low, high), a Uniform, LogUniform, Normal or Choice, a mapping of one, or a function of a generator"
 
 
 class Distribution(ABC):
@@ -21,6 +21,11 @@ class Distribution(ABC):
 
     each: bool
     """Whether the entries of an array are drawn independently."""
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """The distribution as plain data: its ``distribution`` (name of the class) and its arguments."""
+        return {"distribution": type(self).__name__, **vars(self)}
 
     @abstractmethod
     def draw(self, rng: np.random.Generator, size: Any = ()) -> ArrayLike:
@@ -132,6 +137,18 @@ def _ordered(low: Any, high: Any) -> None:
         raise ValueError(f"low must not exceed high, got {shown(low)} and {shown(high)}")
 
 
+_KINDS = {kind.__name__: kind for kind in (Uniform, LogUniform, Normal, Choice)}
+
+
+def _made(label: str, distribution: Any = None, **arguments: Any) -> Distribution:
+    """Make a distribution from its `Distribution.description`."""
+    choice(f"{label}: distribution", distribution, _KINDS)
+    try:
+        return _KINDS[distribution](**arguments)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{label}: {error}") from None
+
+
 Distributions = Mapping[str, Distribution | Callable[[np.random.Generator], ArrayLike]]
 """Checked distributions by name."""
 
@@ -155,6 +172,8 @@ def read_distributions(randomize: Any, option: Callable[[str, str], Option], alo
             option(label, name)
             checked[name] = one
             continue
+        if isinstance(one, Mapping):
+            one = _made(label, **one)
         if not isinstance(one, Distribution):
             if not isinstance(one, Sequence | np.ndarray) or getattr(one, "ndim", 1) == 0 or len(one) != 2:
                 raise ValueError(f"{label} must be {FORMS}, got {shown(one)}")

@@ -5,15 +5,18 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import fields, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
 import numpy as np
+from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import ResetNeeded
 from gymnasium.spaces import Box, Dict
 from numpy.typing import ArrayLike, NDArray
 
-from ..arguments import DISPLAYS
+from ..arguments import DISPLAYS, plain
 from .batch import RENDER_MODES, Batch, Snapshot
 from .spec import GOALS, LIMIT
 
@@ -41,6 +44,24 @@ class _TaskDocumentation:
         return describe(task, history, spec.id, spec.max_episode_steps, spec.reward_threshold)
 
 
+class Spec(EnvSpec):
+    """Gymnasium's spec, with arguments that ``to_json`` writes as plain data."""
+
+    def to_json(self) -> str:
+        """Return the spec as JSON, from which ``EnvSpec.from_json`` makes an equal environment.
+
+        Raises:
+            ValueError: If an argument contains a function or other code; the message names it.
+        """
+        arguments = {}
+        for name, value in self.kwargs.items():
+            try:
+                arguments[name] = plain(str(value) if isinstance(value, Path) else value)
+            except TypeError as error:
+                raise ValueError(f"{name} must be plain data to be written as JSON: {error}") from None
+        return EnvSpec.to_json(replace(self, kwargs=arguments))
+
+
 def render_modes() -> list[str]:
     """Return the render modes available here: a window needs a display.
 
@@ -59,6 +80,17 @@ class Shared:
         super().__init_subclass__(**kwargs)
         if isinstance(cls.__doc__, str):
             cls.__doc__ = _TaskDocumentation(cls.__doc__)  # type: ignore[assignment]
+
+    @property
+    def spec(self) -> Spec | None:
+        """Spec that Gymnasium sets, for ``gymnasium.make(spec)``."""
+        return self._spec
+
+    @spec.setter
+    def spec(self, spec: EnvSpec | None) -> None:
+        self._spec = None if spec is None else Spec(**{f.name: getattr(spec, f.name) for f in fields(spec) if f.init})
+
+    _spec: Spec | None = None
 
     @property
     def task(self) -> Task:
@@ -159,7 +191,7 @@ class Shared:
             self.view.close()
 
 
-class BodyEnv(Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
+class BodyEnv(Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):  # type: ignore[misc]
     """Gymnasium environment of one animal with one task.
 
     Args:
@@ -169,7 +201,8 @@ class BodyEnv(Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         history: Number of observations stacked into one, oldest first, for tasks with hidden state.
         randomize: Mapping of names to distributions, for physical parameters and task options to draw for every
             episode. A distribution is a pair (low, high), a `gymnosoma.envs.Uniform`, `LogUniform`, `Normal` or
-            `Choice`, or a function of a random generator.
+            `Choice`, a mapping such as ``{"distribution": "LogUniform", "low": 0.5, "high": 2.0}``, or a function of a
+            random generator, which ``spec.to_json`` refuses.
         split ({None, "train", "within", "test", "robust"}): Part of the ranges of the task's hidden options. None: the
             whole range. ``"train"``: the range without the held-out parts. ``"within"``: held-out parts inside the
             range. ``"test"``: held-out parts at its ends. ``"robust"``: the whole range, with parameters of the body

@@ -22,7 +22,7 @@ def _is_seed(value: Any) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= 0
 
 
-class BodyVectorEnv(Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32], NDArray[Any]]):
+class BodyVectorEnv(Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32], NDArray[Any]]):  # type: ignore[misc]
     """Vector environment of many animals with one task; each row equals a separate `BodyEnv`, bit for bit.
 
     Row i is seeded with ``seed + i``. Results do not depend on ``num_envs`` or ``threads``.

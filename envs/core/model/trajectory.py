@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hin
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import choice, printable, shown
+from ..arguments import choice, plain, printable, shown
 from ..files import check_file, replacing
 from .animal import ANIMALS, Animal, find_animal
 from .quantities import labels
@@ -336,29 +336,10 @@ def _described(animal: Animal | None) -> dict[str, Any]:
     try:
         return {
             "animal": short_name or kind.__qualname__,
-            "arguments": {name: _plain(each) for name, each in arguments.items()},
+            "arguments": {name: plain(each) for name, each in arguments.items()},
         }
     except TypeError:
         return {"animal": short_name or kind.__qualname__}
-
-
-def _plain(value: Any) -> Any:
-    """Convert a value to JSON types, or raise TypeError if it is not plain data."""
-    if isinstance(value, np.ndarray | np.generic):
-        value = value.tolist()
-    if is_dataclass(value) and not isinstance(value, type):
-        if hasattr(value, "description"):  # the source of a model, if it is plain data
-            if value.description is None:
-                raise TypeError(f"{type(value).__name__} holds code")
-            return _plain(value.description)
-        return {field.name: _plain(getattr(value, field.name)) for field in fields(value) if field.init}
-    if isinstance(value, Mapping):
-        return {str(key): _plain(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    if isinstance(value, str | int | float | None):
-        return value
-    raise TypeError(f"{type(value).__name__} is not plain data")
 
 
 def _make_animal(about: Mapping[str, Any], model: Animal | type[Animal] | None) -> Animal | None:

@@ -1,0 +1,110 @@
+"""Values of the arguments of every environment, other than the defaults."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+
+from gymnosoma.envs import Choice, LogUniform, Normal, Uniform
+from gymnosoma.envs.core.circuit.circuit import Circuit
+
+ANGLES = 0.5 * np.sin(np.linspace(0.0, 12.0, 200)[:, None] - np.linspace(0.0, 8.0, 24))
+CORD = {"ends": "clamp", "EIN": {"threshold": -0.1}}
+
+
+def examples(env_id):
+    """Arguments of an id, as pairs: those that the example needs, and one whose value is not the default."""
+    task = gymnasium.make(env_id).unwrapped.task
+    animal, layout, name = task.animal, task.layout, next(iter(task.animal.parameters))
+    usual = animal.rows(1)[name][0].flat[0]
+    field = next(iter(layout.fields))
+    for argument in ("sensor_noise", "sensor_dropout", "sensor_step"):
+        yield {}, {argument: {field: np.float64(0.1 if argument == "sensor_dropout" else 0.1 * layout.scale[0])}}
+    yield {}, {"randomize": {name: LogUniform(0.8 * usual, np.float64(1.2 * usual))}}
+    yield {}, {"history": np.int64(3)}
+    yield {}, {"signals": (next(signal for signal in animal.signals if signal not in task.reported),)}
+    yield {}, {"observation_delay": 2}
+    yield {}, {"action_delay": 1}
+    yield {"render_mode": "rgb_array"}, {"width": np.int64(80)}
+    yield {"render_mode": "rgb_array"}, {"height": 64}
+    if env_id.startswith("gymnosoma/Pendulum"):
+        return
+    yield {}, {"split": "test" if task.hidden else "robust"}
+    yield {"observation": "pixels"}, {"pixels": 40}
+    if any(field.along for field in layout.fields.values()):
+        yield {"observation": "modes"}, {"modes": 4}
+    for argument, values in choices(task).items():
+        for value in values:
+            if value != getattr(task if argument == "actions" else animal, argument):
+                yield {}, {argument: value}
+    yield {}, {"control_rate": 0.5 * task.control_rate}
+    yield {}, {"dt": 0.5 * animal.dt}
+    kind = type(animal).__name__
+    yield from globals().get(f"_{kind.lower().lstrip('_')}", lambda task: ())(task)
+    yield from OWN.get(env_id.partition("/")[2], ())
+
+
+def choices(task):
+    """Allowed values of the arguments that select one of them."""
+    return {"actions": task.action_modes, **task.animal.solvers}
+
+
+def _worm(task):
+    yield {}, {"params": replace(task.animal.params, stiffness=1.5e-10)}
+    yield {}, {"circuit": "ahead"}
+    yield {"actions": "weights"}, {"circuit": Circuit.load("ahead", "worm")}
+    yield {"actions": "residual"}, {"kymogram": ANGLES}
+    yield {"actions": "residual", "kymogram": ANGLES[:, :12]} if task.recorded else {}, {"n_rods": 13}
+
+
+def _lamprey(task):
+    yield {}, {"params": replace(task.animal.params, muscle_gain=np.linspace(3e-3, 1e-3, 9))}
+    cord = Circuit.load("cord", "lamprey").replace(**CORD)
+    yield {"actions": "brainstem"}, {"circuit": CORD}
+    yield {"actions": "brainstem"}, {"circuit": cord}
+
+
+def _whisker(task):
+    yield {}, {"params": replace(task.animal.params, length=0.04)}
+    yield {}, {"noise": 0.5}
+    if "peg_place" in task.options:
+        yield {}, {"friction": 0.3}
+
+
+def _whiskerrod(task):
+    yield {}, {"params": replace(task.animal.params, damping=2.0)}
+    yield {}, {"noise": 0.5}
+    yield {}, {"n_segments": 20}
+    yield {}, {"relief_slope": 0.1}
+
+
+def _pushedlimb(task):
+    yield {}, {"params": {"muscle": {"mg": {"model": {"max_force": np.float64(1.0)}}}}}
+    yield {}, {"stiffness": 3.0}
+    yield {}, {"delay": 0.03}
+
+
+def _neuromechanic(task):
+    yield {}, {"params": {"body": {"torso": {"inertial": {"mass": 50.0}}}}}
+
+
+OWN = {
+    "WormMedium-v0": [({}, {"observe_medium": True})],
+    "WormTransition-v0": [({}, {"observe_medium": True})],
+    "WormReach-v0": [({}, {"goal": True})],
+    "WormFollow-v0": [({}, {"turn": "delta_turn"})],
+    "LampreyWaypoints-v0": [({}, {"goal": True})],
+}
+"""Arguments of one task."""
+
+DISTRIBUTIONS = {
+    "mass": LogUniform(1e-9, np.float64(3e-9)),
+    "control_gain": Uniform(0.9, 1.1, each=True),
+    "stiffness": Normal(1.7e-10, 1e-11, 1e-10, 2e-10),
+    "damping": Choice(np.array([1e-11, 3e-11]), weights=np.array([1.0, 2.0])),
+    "friction_parallel": (0.003, np.float32(0.004)),
+}
+"""One distribution of every kind, for a worm."""
+
+FILE = {"circuit": Path(__file__).parents[1] / "assets" / "worm" / "circuits" / "ahead.toml"}
