@@ -9,7 +9,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from gymnosoma.envs import simulate
-from gymnosoma.envs.core.circuit.circuit import Circuit, Population, Projection, Sense
+from gymnosoma.envs.core.circuit.circuit import Antagonists, Circuit, Population, Projection, Sense
 from gymnosoma.envs.lamprey import IsolatedCord, Lamprey
 from gymnosoma.envs.lamprey.params import read_circuit
 
@@ -27,6 +27,7 @@ def all_kinds():
         HALVES,
         Population("l", "leaky", delay=0.05, gain=2.0, threshold=0.1),
         Population("b", "bistable", 1, (0, 5), delay=0.02, gain=1.5),
+        Population("g", "leaky", 2, (2, 9), delay=0.04, gain=3.0, threshold=-0.2, output="sigmoid"),
     )
     projections = (
         Projection("n", "n", 0.4, rostral=2, caudal=1),
@@ -39,6 +40,10 @@ def all_kinds():
         Projection("l", "l", 1.2, "inhibit", "other", 2, 2),
         Projection("l", "b", 3.0, "inhibit", "other", 1, 1, False),
         Projection("b", "l", random.uniform(-2, 2, (2, S)), "excite", "same", 8, 8),
+        Projection("g", "g", 1.5, "inhibit", "other"),
+        Projection("g", "g", 0.8, "gap", rostral=-1, caudal=1, name="along"),
+        Projection("l", "g", random.uniform(0, 2, (2, S)), "gap", name="between"),
+        Projection("g", "l", 0.7, "gap", "other", name="across"),
     )
     return Circuit(S, populations, projections, "h", joint=range(S))
 
@@ -60,15 +65,17 @@ class Dense:
             elif c.dynamics == "matsuoka":
                 u[:, i] = np.maximum(0, a)
             elif c.dynamics == "leaky":
-                u[:, i] = np.tanh(c.gain * (a - c.threshold))
+                z = c.gain * (a - c.threshold)
+                u[:, i] = 1 / (1 + np.exp(-z)) if c.output == "sigmoid" else np.tanh(z)
+                u[:, i, : (c.cells or (0, S))[0]] = 0.0
             else:
                 u[0, i, c.cells[0] : c.cells[1]] = a[0, c.cells[0] : c.cells[1]]
         return u
 
     def __call__(self, t, flat):
-        x = flat.reshape(3, 2, 5, S)
+        x = flat.reshape(3, 2, 6, S)
         change, u, names = np.zeros_like(x), self.outputs(x), self.c.names
-        excite, inhibit = np.zeros((2, 2, 5, S))
+        excite, inhibit = np.zeros((2, 2, 6, S))
         excite += self.drive
         for p in self.c.projections:
             i, j = names.index(p.source), names.index(p.target)
@@ -78,9 +85,14 @@ class Dense:
                 for q in range(S):
                     sources = [k for k in range(q - p.caudal, q + p.rostral + 1) if cells[0] <= k < cells[1]]
                     weight = np.broadcast_to(p.strength, (2, S))[side, q]
-                    weight = weight / len(sources) if p.normalise and sources else weight
+                    weight = weight / len(sources) if p.normalise and p.port != "gap" and sources else weight
                     for k in sources:
-                        if p.port == "phase":
+                        if p.port == "gap":
+                            own = 1.0 if q >= (self.c.populations[j].cells or (0, S))[0] else 0.0
+                            current = weight * (x[0, other, i, k] - x[0, side, j, q])
+                            excite[side, j, q] += current
+                            excite[other, i, k] -= own * current
+                        elif p.port == "phase":
                             change[0, side, j, q] += weight * np.sin(x[0, other, i, k] - x[0, side, j, q] - p.lag)
                         else:
                             (excite if p.port == "excite" else inhibit)[side, j, q] += weight * u[other, i, k]
@@ -102,19 +114,19 @@ class Dense:
 
 
 def test_every_kind_of_cell_moves_as_its_equations_say():
-    drive = np.array([1.0, 0.0, 1.0, 0.3, 0.2])[:, None]
-    tonic = dict(zip("nphlb", drive[:, 0], strict=True))
+    drive = np.array([1.0, 0.0, 1.0, 0.3, 0.2, 0.4])[:, None]
+    tonic = dict(zip("nphlbg", drive[:, 0], strict=True))
     inputs = {name: {"bias" if name in "lb" else "tonic": value} for name, value in tonic.items() if value}
     circuit = all_kinds().replace(**inputs, step=1e-3)
     cord = IsolatedCord(circuit=circuit)
     start = np.random.default_rng(0).uniform(-1, 1, cord.state["neuron"].shape)
-    start[:, 1, 4], start[1:, :, [1, 3, 4]], start[2, :, 2] = 0.0, 0.0, 0.0
+    start[:, 1, 4], start[1:, :, [1, 3, 4, 5]], start[2, :, 2] = 0.0, 0.0, 0.0
     run = simulate(cord, [1.0, 0, 0, *np.zeros(9)], 0.25, start={"neuron": start, "bath": 0.0})
     exact = solve_ivp(Dense(circuit, drive), (0, 0.25), start.ravel(), rtol=1e-8, atol=1e-10)
-    u = Dense(circuit, drive).outputs(exact.y[:, -1].reshape(3, 2, 5, S))
+    u = Dense(circuit, drive).outputs(exact.y[:, -1].reshape(3, 2, 6, S))
     error = np.abs(run["neurons"][-1] - u).max((0, 2))
-    # Measured: 3.5e-7, 2.2e-9, 1.9e-5, 2.5e-8, 6e-8; the first and the third have outputs with kinks.
-    assert (error < [1e-3, 1e-5, 1e-3, 1e-5, 1e-5]).all(), error
+    # Measured: 3.5e-7, 2.2e-9, 1.9e-5, 2.5e-8, 6e-8, 1e-8; the first and the third have outputs with kinks.
+    assert (error < [1e-3, 1e-5, 1e-3, 1e-5, 1e-5, 1e-5]).all(), error
     assert np.abs(u).max((0, 2)).min() > 0.1  # all of them do something
 
 
@@ -130,6 +142,11 @@ WRONG = [
     (lambda: Circuit(9, [HALVES, HALVES], [HALF], "h"), "populations must have each name once"),
     (lambda: Circuit(9, [HALVES], [Projection("h", "g")], "h"), "target"),
     (lambda: Circuit(9, [HALVES], [Projection("h", "h", port="phase")], "h"), "port phase"),
+    (lambda: Circuit(9, [HALVES], [Projection("h", "h", port="gap")], "h"), "port gap"),
+    (lambda: Circuit(9, [HALVES], [HALF], "h", joint=[0, 2, 2, *range(3, 9)]).joints(10), "increasing"),
+    (lambda: Circuit(9, [HALVES], [HALF], "h", antagonists=Antagonists(1.0, series=0.0)), "antagonists: series"),
+    (lambda: Sense("x", "joint_angle", slopes=(1.0, 2.0)), "slopes must have shape"),
+    (lambda: Population("x", "switch", threshold=0.0, touch=1.0), "touch must be 2 numbers"),
     (lambda: Circuit(9, [HALVES, Population("e", "sense")], [Projection("h", "e")], "h"), "target must have a state"),
     (lambda: Circuit(9, [HALVES, Population("e", "sense")], [], "h"), "senses must have one for each"),
     (lambda: read_circuit({"EINN": {}}), "did you mean EIN?"),

@@ -11,7 +11,7 @@ from gymnosoma.agents.policies.agent import reference_policy
 from gymnosoma.agents.policies.evaluation import evaluate
 from gymnosoma.envs import simulate
 from gymnosoma.envs.core.circuit.circuit import Circuit, Population
-from gymnosoma.envs.worm import Worm, medium
+from gymnosoma.envs.worm import Worm, WormParams, medium
 from gymnosoma.envs.worm.analysis import Gait
 from gymnosoma.envs.worm.tasks import Medium
 
@@ -80,11 +80,71 @@ def test_a_constant_input_bends_a_worm(constant):
     assert worm.parameters.keys() & {"tonic", "bath"} == {name for start in starts.values() for name in start}
 
 
+def boyle(angle):
+    """Switches (T, 2, 12) and muscles (T, 2, 12) of Boyle et al. (2012), by their 48 segments, after each step."""
+    bend = 1.92 * np.repeat(angle, 2, axis=1) / 2.0
+    felt = np.stack([-bend * np.where(bend < 0.0, 0.8, 1.2), bend], 1)
+    unit, on, pull, found = np.arange(12), np.array([[1.0], [0.0]]) * np.ones(12), np.zeros((2, 12)), []
+    weight = 0.65 * (0.4 + 0.08 * unit) / 2.0 * np.where(unit < 7, 1.0, np.sqrt(6 // (12 - unit)))
+    for s in felt:
+        current = 0.675 + weight * np.stack([s[:, 4 * u : 4 * u + 24].sum(1) for u in unit], 1)
+        current[1] += 0.5 - on[0]
+        on = (current > 0.75 - 0.5 * on) * 1.0
+        pull = pull + 0.05 * (on - on[::-1] - pull)
+        found.append((on, pull))
+    return np.array(found).swapaxes(0, 1)
+
+
+@pytest.mark.parametrize("stiffening", [0.0, 1.0])
+def test_the_circuit_of_boyle_is_its_equations(stiffening):
+    worm = Worm(circuit="boyle")
+    signals = ("joint_angle", "joint_rate", "neurons", "control_angle", "joint_torque", "rod_angle")
+    start = {**medium(0.3), "stiffening": stiffening, "stiffness": 3e-11, "damping": 1e-12}
+    run = simulate(worm, STILL, 3.0, worm.dt, start, signals=signals)
+    on, pull = boyle(run["joint_angle"][:-1])
+    neurons = run["neurons"][1:]
+    assert (neurons[:, :, 0] == on).all() and np.abs(np.diff(on, axis=0)).sum() > 50
+    assert np.abs(neurons[:, :, 1] - pull).max() < 0.03  # Euler's steps against Runge-Kutta's
+    gain = 0.7 * (1.0 - 0.6 * np.arange(48) / 48.0) / np.where(np.arange(48), 1.0, 1.5)
+    a, b = np.clip(gain.reshape(24, 2).mean(1) * np.repeat(neurons[:, :, 1], 2, axis=2), 0.0, 1.0).swapaxes(0, 1)
+    series = worm.circuit.antagonists.along("series", 24)
+    part = [each / (1.0 + stiffening * (1.0 + 10.0 * each) / series) for each in (a, b)]
+    stiffness = 1.0 + 10.0 * (part[0] + part[1])
+    rest = 10.0 * (a * part[0] - b * part[1]) / stiffness * 0.65 * 2.0 / 24.0 / 0.08
+    np.testing.assert_allclose(run["control_angle"][1:], rest, atol=1e-6)
+    middle = run["joint_angle"] - 0.5 * worm.dt * run["joint_rate"]
+    spring = 3e-11 * (1.0 + stiffening * (stiffness - 1.0)) * (rest - middle[1:])
+    damper = 1e-12 * (1.0 + stiffening * 50.0 * (a + b)) * run["joint_rate"][1:]
+    torque = (spring - damper) / np.cos(0.5 * middle[1:]) ** 2
+    np.testing.assert_allclose(run["joint_torque"][1:], torque, atol=1e-5 * np.abs(torque).max())
+
+
+@pytest.mark.parametrize("n_rods", [25, 49])
+def test_joints_share_segments_by_their_place(n_rods):
+    worm = Worm(WormParams(n_rods=n_rods), circuit="boyle")
+    joints = n_rods - 1
+    record = worm.circuit.record(joints, worm.dt)[0]
+    assert (record["muscle_first"] == np.arange(joints) * 12 // joints).all()
+    first, last = record["felt_first"][0], record["felt_last"][0]
+    assert (first == np.arange(12) * joints // 12).all() and (last == np.minimum(first + joints // 2, joints)).all()
+    uneven = worm.circuit.replace(joint=(0, *range(3, 14)))
+    assert (uneven.record(joints, worm.dt)[0]["muscle_first"][:5] == [0, 0, 0, 1, 2]).all()
+
+
+def test_a_touch_acts_on_the_cells_that_are_named():
+    worm = Worm(circuit=Circuit.load("boyle", "worm").replace(B={"touch": [-3.0, 0.5]}))
+    touches = [{"time": 1.0, "touch": [1.0, 0.0]}, {"time": 2.0, "touch": [0.0, 0.0]}]
+    run = simulate(worm, STILL, 3.0, start=medium(0.0), events=touches)
+    cells = run["neurons"][:, :, 0].any((1, 2))
+    assert not cells[(run.time > 1.05) & (run.time < 1.95)].any() and cells[run.time > 2.05].all()
+    assert "touch" not in Worm(circuit="boyle").parameters
+
+
 def test_what_a_worm_cannot_have_is_refused():
     with pytest.raises(ValueError, match="scheme must be"):
         Worm(circuit="ahead", scheme="published")
     with pytest.raises(ValueError, match="segments must be"):
-        Worm(circuit=Circuit(9, [Population("b", "bistable", 1, delay=0.01, gain=2.0)], [], "b"))
+        Worm(circuit=Circuit(30, [Population("b", "bistable", 1, delay=0.01, gain=2.0)], [], "b"))
 
 
 @pytest.mark.full

@@ -17,8 +17,8 @@ from ..core.model.animal import MAX_THREADS, InLanes, time_step
 from ..core.model.chain import chain_points, self_crossing, start_angles
 from ..core.model.quantities import Signal
 from .body import BROKEN, FOLDED, MIDPOINT, PUBLISHED, joint_forces, midpoint_work, published_work, state_dtype
-from .circuit_nerves import CRAWLING, nervous_fields
-from .params import FELT, JOINTS, PHYSICAL, TONIC, WormParams
+from .circuit_nerves import CRAWLING, nervous_fields, nervous_work
+from .params import FELT, JOINTS, PHYSICAL, STIFFENING, TONIC, WormParams
 
 _SCHEMES = {"midpoint": (MIDPOINT, midpoint_work, 5e-3), "published": (PUBLISHED, published_work, 1e-5)}
 
@@ -54,8 +54,8 @@ class Worm(InLanes):
             or ``"ahead"``. The drive is added to its outputs, which are control angles. Rows then also have the
             parameters of the circuit, ``feedback`` (n - 1,), a factor on each sensed joint angle, and ``tonic``, the
             tonic drive of the populations with a ``tonic``, by default 1. The start value
-            ``kick`` (), by default 0.1, excites all cells of the first population; ``neuron`` sets the state of all
-            cells.
+            ``kick`` (), by default 0.1 (switches: 1), excites all left cells of the first population; ``neuron``
+            sets the state of all cells.
 
     Raises:
         ValueError: If the scheme is unknown, ``dt`` or ``threads`` is out of range, or the circuit does not fit.
@@ -129,12 +129,14 @@ class Worm(InLanes):
         else:
             own, size = nervous_fields(self.params.n_rods), self.drive_size
             self.state = np.dtype(self.state.descr + own + self.circuit.fields())
-            scratch = np.dtype(scratch.descr + self.circuit.work(size, self.dt))
+            scratch = np.dtype(scratch.descr + nervous_work(self.params.n_rods) + self.circuit.work(size, self.dt))
             kernels, driven = CRAWLING, "residual"
             self.cells = self.circuit.cells
             self.parameters = self.parameters | {"feedback": replace(FELT, shape=joints)} | self.circuit.options()
             if self.circuit.tonic:
                 self.parameters = self.parameters | {"tonic": TONIC}
+            if self.circuit.antagonists is not None:
+                self.parameters = self.parameters | {"stiffening": STIFFENING}
             self._circuit_record = (self.circuit.record(size, self.dt),)
         self._stepper = Stepper(self.state, scratch, kernels, threads, constant=self.parameters, driven=(driven,))
         # Mass, length and friction of the rods relative to a uniform body; 1 in a uniform body.
@@ -172,25 +174,33 @@ class Worm(InLanes):
             angle = angle - back[:, None] * rows["rod_rate"]
         return angle
 
+    def _tense(self, rows: NDArray[Any], name: str) -> NDArray[np.float64]:
+        """Return stiffness or damping (B, n - 1) of the joints with their present activation."""
+        if self.circuit is None:
+            return rows[name]
+        return rows[name] * rows["tone"][:, ("stiffness", "damping").index(name)]
+
     def friction_force(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Return the friction on the rods, (B, n, 2) N."""
         return friction_force(self._angle(rows), rows["rod_velocity"].swapaxes(1, 2), rows, self._friction)
 
     def muscle_power(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Return the positive power (B,), W, of the torques kappa (g theta_ctrl - theta), summed over the joints."""
-        torque = rows["stiffness"] * (rows["control_gain"] * rows["control_angle"] - np.diff(self._angle(rows)))
+        torque = self._tense(rows, "stiffness") * (
+            rows["control_gain"] * rows["control_angle"] - np.diff(self._angle(rows))
+        )
         return np.sum(np.maximum(torque * np.diff(rows["rod_rate"]), 0.0), 1)
 
     def control_torque(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Return the part (B, n - 1), N m, of `joint_torque` that is due to the control angles."""
         lever = np.cos(0.5 * np.diff(self._angle(rows))) ** 2
-        return rows["stiffness"] * rows["control_gain"] * rows["control_angle"] / lever
+        return self._tense(rows, "stiffness") * rows["control_gain"] * rows["control_angle"] / lever
 
     def joint_torque(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Return the torque (B, n - 1), N m, of each joint's spring and damper."""
         theta = np.diff(self._angle(rows))
-        elastic = rows["stiffness"] * (rows["control_gain"] * rows["control_angle"] - theta)
-        return (elastic - rows["damping"] * np.diff(rows["rod_rate"])) / np.cos(0.5 * theta) ** 2
+        elastic = self._tense(rows, "stiffness") * (rows["control_gain"] * rows["control_angle"] - theta)
+        return (elastic - self._tense(rows, "damping") * np.diff(rows["rod_rate"])) / np.cos(0.5 * theta) ** 2
 
     def joint_force(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Return the force (B, n - 1, 2), N, of each rod on the rod in front of it."""
@@ -218,7 +228,7 @@ class Worm(InLanes):
         for name in (*PHYSICAL, *JOINTS):
             rows[name] = getattr(self.params, name)
         if self.circuit is not None:
-            rows["feedback"] = rows["tonic"] = 1.0
+            rows["feedback"] = rows["tonic"] = rows["tone"] = 1.0
             self.circuit.intact(rows)
         return rows
 
@@ -231,7 +241,8 @@ class Worm(InLanes):
     def start(self, fresh: NDArray[Any], values: Mapping[str, NDArray[np.float64]]) -> None:  # noqa: D102
         fresh["rod_angle"] = start_angles(values, "rod_angle", fresh["rod_angle"])
         if self.circuit is not None:
-            fresh["neuron"][:, 0, 0, 0] = values.get("kick", np.full(len(fresh), 0.1))[:, None]
+            usual = 1.0 if self.circuit.populations[0].dynamics == "switch" else 0.1
+            fresh["neuron"][:, 0, 0, 0] = values.get("kick", np.full(len(fresh), usual))[:, None]
         for name in values.keys() - {"rod_angle", "joint_angle", "heading", "kick"}:
             fresh[name] = values[name]
         fresh["rod_rate_before"] = fresh["rod_rate"]

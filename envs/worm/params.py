@@ -70,6 +70,9 @@ FELT = Option(0.0, 100.0, "1", "factor on the angle of each joint that a circuit
 TONIC = Option(0.0, 10.0, "1", "tonic drive of the circuit, such as that of the interneurons AVB")
 """Additional parameter of a worm with a circuit that has a tonic input."""
 
+STIFFENING = Option(0.0, 1.0, "1", "effect of the muscles' activation on stiffness and damping of the joints")
+"""Additional parameter of a worm with a circuit that has antagonists."""
+
 PROFILE = ("rod_mass", "rod_length", "rod_friction")
 """Parameters of the rods, relative to a rod of the uniform body."""
 

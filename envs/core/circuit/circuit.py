@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
@@ -21,7 +21,7 @@ from ..model.quantities import Option
 from .kernels import EKEBERG, PHASE, SENSE, circuit_fields, circuit_work, read_outputs
 from .wiring import OUTPUTS, PORTS, Wiring
 
-DYNAMICS = ("ekeberg", "phase", "matsuoka", "leaky", "bistable", "sense")
+DYNAMICS = ("ekeberg", "phase", "matsuoka", "leaky", "bistable", "switch", "sense")
 SIDES, ENDS = ("same", "other"), ("exist", "clamp")
 MAX_SEGMENTS, MAX_CELLS, MAX_STRENGTH = 10_000, 100, 1e6
 
@@ -46,6 +46,10 @@ CONSTANTS: dict[str, dict[str, tuple[Option, Any]]] = {
         "gain": (Option(0.0, 1e3, "1", ""), 1.0),
     },
     "bistable": {"delay": (_DELAY, None), "gain": (Option(0.0, 100.0, "1", ""), None)},
+    "switch": {
+        "threshold": (Option(-100.0, 100.0, "1", ""), None),
+        "hysteresis": (Option(0.0, 100.0, "1", ""), 0.0),
+    },
     "sense": {},
 }
 """Constants of a population by its dynamics, each with range and default; a default of None makes it required."""
@@ -63,22 +67,26 @@ class Population:
 
     Args:
         name
-        dynamics ({"ekeberg", "phase", "matsuoka", "leaky", "bistable", "sense"}): Equations of a cell, with its total
-            excitation E and inhibition I. ``ekeberg``: Ekeberg (1993), Eqs. 1 and 2: delayed inputs, output max(0, 1 -
-            exp((threshold - xi+) gain) - xi- - adaptation theta). ``phase``: after Cohen, Holmes & Rand (1982, from
-            memory): theta' = 2 pi frequency + sum of w sin(theta_j - theta - lag) + E - I, output gain max(0, cos
-            theta). ``matsuoka``: after Matsuoka (1985, from memory): delay x' = -x - adaptation v + E - I,
+        dynamics ({"ekeberg", "phase", "matsuoka", "leaky", "bistable", "switch", "sense"}): Equations of a cell, with
+            its total excitation E and inhibition I. ``ekeberg``: Ekeberg (1993), Eqs. 1 and 2: delayed inputs, output
+            max(0, 1 - exp((threshold - xi+) gain) - xi- - adaptation theta). ``phase``: after Cohen, Holmes & Rand
+            (1982, from memory): theta' = 2 pi frequency + sum of w sin(theta_j - theta - lag) + E - I, output gain
+            max(0, cos theta). ``matsuoka``: after Matsuoka (1985, from memory): delay x' = -x - adaptation v + E - I,
             adaptation_delay v' = -v + y, output y = max(0, x). ``leaky``: delay x' = -x + E - I, output f(gain (x -
             threshold)) with f set by ``output``. ``bistable``: delay V' = -V + tanh(gain V + E - I), output V from -1
-            to 1, such as a pair of cells that inhibit each other; it has two stable states if gain > 1. ``sense``: no
-            state; the output is that of a `Sense`.
+            to 1, such as a pair of cells that inhibit each other; it has two stable states if gain > 1. ``switch``: the
+            output S is 1 where E - I + hysteresis S > threshold, else 0, once per step; its noise adds to E. ``sense``:
+            no state; the output is that of a `Sense`.
         sides: 2, or 1 for a cell on the midline.
         cells ((first, end)): Segments that have the cell, without ``end``; all by default.
         tonic (number or (2, segments)): Change of E per unit of the tonic drive (lamprey: the brainstem's; worm: the
             parameter ``tonic``, by default 1); for ``phase``, change of the frequency in Hz.
         bias (number or (2, segments)): Constant addition to E, which no drive or cut changes; for ``phase`` in Hz.
-        threshold, gain, delay (s), adaptation, adaptation_delay (s), frequency (Hz): Constants of the dynamics.
-        output ({"tanh", "positive", "linear"}): Output f of ``leaky`` cells: tanh, its positive part, or identity.
+        touch ((head, tail)): Addition to E while the head or the tail is touched (parameter ``touch``).
+        threshold, gain, delay (s), adaptation, adaptation_delay (s), frequency (Hz), hysteresis: Constants of the
+            dynamics.
+        output ({"tanh", "positive", "linear", "sigmoid"}): Output f of ``leaky`` cells: tanh, its positive part,
+            identity, or 1/(1 + exp(-z)).
 
     Raises:
         ValueError: If a constant is missing, out of range or not part of the dynamics.
@@ -90,12 +98,14 @@ class Population:
     cells: tuple[int, int] | None = None
     tonic: Weights = 0.0
     bias: Weights = 0.0
+    touch: tuple[float, float] = (0.0, 0.0)
     threshold: Any = None
     gain: Any = None
     delay: Any = None
     adaptation: Any = None
     adaptation_delay: Any = None
     frequency: Any = None
+    hysteresis: Any = None
     output: str | None = None
 
     def __post_init__(self) -> None:
@@ -125,6 +135,10 @@ class Population:
             choice(f"{label}: output", self.output, OUTPUTS)
         elif self.output is not None:
             raise ValueError(f"{label}: output must be None unless dynamics is 'leaky', got {shown(self.output)}")
+        touch = within(f"{label}: touch", self.touch, -MAX_STRENGTH, MAX_STRENGTH)
+        if touch.shape != (2,):
+            raise ValueError(f"{label}: touch must be 2 numbers, for head and tail, got {shown(self.touch)}")
+        object.__setattr__(self, "touch", tuple(touch.tolist()))
         for name in ("tonic", "bias"):
             object.__setattr__(self, name, _weights(f"{label}: {name}", getattr(self, name)))
 
@@ -144,14 +158,15 @@ class Projection:
     Args:
         source, target: Names of populations.
         strength (number or (2, segments)): Strength by side and segment of the target; one row is for both sides.
-        port ({"excite", "inhibit", "phase"}): Input of the target: E, I, or a coupling with a ``lag`` between ``phase``
-            populations.
+        port ({"excite", "inhibit", "phase", "gap"}): Input of the target: E, I, a coupling with a ``lag`` between
+            ``phase`` populations, or gap junctions between ``leaky`` cells, which act in both directions: E of the
+            target increases by strength (x_source - x_target), E of the source by the opposite.
         side ({"same", "other"}): Side of the source.
         rostral, caudal: Extents as in Table 2 of Ekeberg (1993). A target in segment q receives from sources in
             segments q - caudal to q + rostral, counted from the head; ``rostral=-1, caudal=1`` is the neighbour in
             front alone.
         normalise: Whether the strength is shared among the sources that exist; if False, each synapse has this
-            strength.
+            strength, as gap junctions always have.
         lag (rad): Phase lead of the source at rest, for ``"phase"`` projections.
         name: Name of the weight; ``source_target`` by default.
     """
@@ -189,13 +204,18 @@ class Sense:
         signal: Signal of the animal, such as the lamprey's ``"edge_cell"`` (1/m, by side, times its ``feedback``) or
             the worm's ``"joint_angle"`` (rad).
         stretch ((from, to), joints): Part of the body over which a cell averages, relative to the joint of its segment,
-            negative towards the head. The part beyond an end of the body is cut off; a cell with its whole part beyond
-            reads 0.
+            negative towards the head; in segments if the circuit has fewer of them than the body has joints. The part
+            beyond an end of the body is cut off; a cell with its whole part beyond reads 0.
+        total: Whether a cell adds up the joints of this part instead of averaging.
+        slopes ((1 or 2, 2)): Factors by side on positive and on negative values of the signal; one row is for both
+            sides.
     """
 
     population: str
     signal: str
     stretch: tuple[float, float] = (-0.5, 0.5)
+    total: bool = False
+    slopes: tuple[tuple[float, float], ...] = ((1.0, 1.0),)
 
     def __post_init__(self) -> None:
         label = f"sense {self.population}: stretch"
@@ -203,14 +223,66 @@ class Sense:
         if ends.shape != (2,) or not ends[0] < ends[1]:
             raise ValueError(f"{label} must be two increasing places, got {shown(self.stretch)}")
         object.__setattr__(self, "stretch", tuple(ends.tolist()))
+        if not isinstance(self.total, bool):
+            raise ValueError(f"sense {self.population}: total must be true or false, got {shown(self.total)}")
+        slopes = within(f"sense {self.population}: slopes", self.slopes, -MAX_STRENGTH, MAX_STRENGTH)
+        if slopes.shape not in ((1, 2), (2, 2)):
+            raise ValueError(f"sense {self.population}: slopes must have shape (2, 2), got shape {slopes.shape}")
+        object.__setattr__(self, "slopes", tuple(map(tuple, slopes.tolist())))
 
     def weights(self, joint: NDArray[np.int64], joints: int) -> NDArray[np.float64]:
         """Return the weight of each joint (S, joints) for segments at the joints ``joint`` (S,)."""
         low, high = (joint[:, None] + place for place in self.stretch)
+        if len(joint) < joints:
+            segments = np.arange(len(joint) + 1)
+            borders = np.append(joint, joints) - 0.5
+            low, high = (np.interp(segments[:-1, None] + place + 0.5, segments, borders) for place in self.stretch)
         place = np.arange(joints)
         overlap = np.clip(np.minimum(place + 0.5, high) - np.maximum(place - 0.5, low), 0.0, 1.0)
+        if self.total:
+            return overlap
         total = overlap.sum(1, keepdims=True)
         return np.divide(overlap, total, out=np.zeros_like(overlap), where=total > 0.0)
+
+
+@dataclass(frozen=True)
+class Antagonists:
+    """Muscles on both sides of a worm's joints, after Boyle, Berri & Cohen (2012); see ``docs/animals/worm.md``.
+
+    The activation of a muscle is the output of its cells times ``activation``, clipped to 0 .. 1. With the activations
+    L and R of the left and the right muscle, the control angle of a joint is bend/joints stiffness (L^2 - R^2) / (1 +
+    stiffness (L + R)).
+
+    With a worm's parameter ``stiffening`` of 1, stiffness and damping of a joint are 1 + stiffness (L' + R') and 1 +
+    damping (L + R) times those of the passive joint, and the control angle has L L' and R R' instead of the squares.
+    L' = L/(1 + (1 + stiffness L)/series) is the activation of a muscle in series with the body wall.
+
+    Args:
+        bend (rad): Bend of the whole body at which a fully shortened side is at rest.
+        activation (number, or numbers from head to tail): Activation per output; numbers for evenly spaced places
+            between the first and the last joint are interpolated.
+        stiffness, damping: Stiffness and damping of a fully active muscle relative to those of the passive joint.
+        series (like ``activation``): Stiffness in series with a muscle relative to the passive joint.
+    """
+
+    bend: float
+    activation: Any = 1.0
+    stiffness: float = 10.0
+    damping: float = 50.0
+    series: Any = 1e6
+
+    def __post_init__(self) -> None:
+        for name in ("bend", "activation", "stiffness", "damping", "series"):
+            label, least = f"antagonists: {name}", 1e-3 if name in ("bend", "series") else 0.0
+            values = within(label, getattr(self, name), least, MAX_STRENGTH)
+            if values.ndim > (name in ("activation", "series")) or values.size == 0:
+                raise ValueError(f"{label} must be a number, or for activation and series a list, got {shown(values)}")
+            object.__setattr__(self, name, float(values) if values.ndim == 0 else tuple(values.tolist()))
+
+    def along(self, name: str, joints: int) -> NDArray[np.float64]:
+        """Return ``activation`` or ``series`` of each joint (joints,)."""
+        values = np.atleast_1d(getattr(self, name))
+        return np.interp(np.linspace(0.0, 1.0, joints), np.linspace(0.0, 1.0, len(values)), values)
 
 
 @dataclass(frozen=True)
@@ -219,7 +291,8 @@ class Circuit:
 
     In all data by population, ``sense`` populations follow those with a state. Each segment of the circuit belongs to a
     joint of the body: the one in ``joint``, in non-decreasing order, or by default the nearest. All links then have the
-    same number of segments.
+    same number of segments. A circuit with fewer segments than joints has several joints per segment; ``joint`` is then
+    the first joint of each segment, and by default they share the body evenly.
 
     Args:
         segments: Number of segments.
@@ -233,6 +306,8 @@ class Circuit:
         joint (sequence of int): Joint of each segment.
         each_synapse: Whether rows have the parameter ``synapse_at``, a factor for each side and segment of a
             projection's targets.
+        antagonists (Antagonists): Muscles of a worm; by default the control angle of a joint is the difference of left
+            and right outputs.
         step (s): Longest step of the neurons, by the fourth-order Runge-Kutta method. Default: a quarter of the
             shortest delay, and at most 2.5 ms with ``phase`` populations. If all populations are ``ekeberg`` and
             ``step`` is None, the neurons take one Euler step per step of the animal, as in the paper.
@@ -260,6 +335,7 @@ class Circuit:
     joint: tuple[int, ...] | None = None
     each_synapse: bool = False
     step: float | None = None
+    antagonists: Antagonists | None = None
 
     def __post_init__(self) -> None:
         whole("segments", self.segments, 1, MAX_SEGMENTS)
@@ -283,6 +359,8 @@ class Circuit:
             self._check_projection(projection)
         self._check_senses()
         choice("muscles", self.muscles, self.cells)
+        if self.antagonists is not None and self[self.muscles].sides != 2:
+            raise ValueError(f"muscles must be cells on both sides with antagonists, got {self.muscles!r}")
         if self.joint is not None:
             places = tuple(int(j) for j in numbers("joint", list(self.joint), minimum=0))
             if len(places) != self.segments or not (np.diff(places) >= 0).all():
@@ -306,7 +384,7 @@ class Circuit:
 
     def _check_shape(self, label: str, value: Weights) -> None:
         shape = np.shape(value)
-        if shape not in ((), (1, self.segments), (self.sides, self.segments)):
+        if shape not in ((), *((sides, many) for sides in (1, self.sides) for many in (1, self.segments))):
             raise ValueError(f"{label} must be a number or have shape {(self.sides, self.segments)}, got shape {shape}")
 
     def _check_projection(self, projection: Projection) -> None:
@@ -319,12 +397,19 @@ class Circuit:
         if projection.port == "phase" and (source.kind, target.kind) != (PHASE, PHASE):
             kinds = f"{source.dynamics} to {target.dynamics}"
             raise ValueError(f"{label}: port phase is from phase to phase, got {kinds}")
+        if projection.port == "gap" and (
+            {source.dynamics, target.dynamics} != {"leaky"} or source.sides != target.sides
+        ):
+            raise ValueError(f"{label}: port gap is between leaky populations with equal sides")
         for name in ("rostral", "caudal"):
             whole(f"{label}: {name}", getattr(projection, name), 1 - self.segments, self.segments - 1)
         if projection.rostral + projection.caudal < 0:
             reach = f"rostral={projection.rostral!r} and caudal={projection.caudal!r}"
             raise ValueError(f"{label}: rostral + caudal must be at least 0, got {reach}")
         self._check_shape(f"{label}: strength", projection.strength)
+        apart = projection.rostral or projection.caudal or projection.side == "other"
+        if projection.port == "gap" and apart and np.ndim(projection.strength):
+            raise ValueError(f"{label}: strength must be a number for gap junctions between segments or sides")
 
     def _check_senses(self) -> None:
         names = [sense.population for sense in self.senses]
@@ -421,7 +506,7 @@ class Circuit:
                     entries.append(f"{words.get(field.name, field.name)} = {toml_value(value)}")
             return entries
 
-        text = lines(self, ("populations", "projections", "senses", "muscles"))
+        text = lines(self, ("populations", "projections", "senses", "muscles", "antagonists"))
         for each in self.populations:
             text += ["", f"[population.{each.name}]", *lines(each, ("name",))]
         for name, members in (("sense", self.senses), ("projection", self.projections)):
@@ -429,6 +514,8 @@ class Circuit:
                 usual = isinstance(member, Projection) and member.name == f"{member.source}_{member.target}"
                 text += ["", f"[[{name}]]", *lines(member, ("name",) if usual else ())]
         text += ["", "[output]", f"muscles = {toml_value(self.muscles)}", ""]
+        if self.antagonists is not None:
+            text += ["[output.antagonists]", *lines(self.antagonists), ""]
         Path(path).write_text("\n".join(text), "utf-8")
 
     @classmethod
@@ -443,8 +530,11 @@ class Circuit:
             if not isinstance(tables, list):
                 raise ValueError(f"{name} must be a list of tables, got {shown(tables)}")
         output = table.pop("output", {})
-        _check_keys("output", output, ["muscles"])
-        own = [f.name for f in fields(cls) if f.name not in ("populations", "projections", "senses", "muscles")]
+        _check_keys("output", output, ["muscles", "antagonists"])
+        if "antagonists" in output:
+            output = {**output, "antagonists": _make("antagonists", Antagonists, output["antagonists"])}
+        elsewhere = ("populations", "projections", "senses", "muscles", "antagonists")
+        own = [f.name for f in fields(cls) if f.name not in elsewhere]
         _check_keys("circuit", table, [*own, "population", "projection", "sense", "output"])
         if "segments" not in table or "muscles" not in output:
             raise ValueError(f"circuit must have segments and output: muscles, got {', '.join([*table, *output])}")
@@ -481,11 +571,18 @@ class Circuit:
         raise ValueError(f"circuit must be a Circuit, a mapping of its fields, a file or a name, got {shown(value)}")
 
     def joints(self, joints: int) -> NDArray[np.int64]:
-        """Return the joint of each segment, (S,), in a body with this many joints.
+        """Return the joint of each segment, (S,), in a body with this many joints; with fewer segments its first.
 
         Raises:
             ValueError: If segments and joints do not fit.
         """
+        if self.segments < joints:
+            even = np.ceil(np.arange(self.segments) * joints / self.segments - 0.5)
+            first = np.array(even if self.joint is None else self.joint, np.int64)
+            if first[0] != 0 or first[-1] >= joints or not (np.diff(first) > 0).all():
+                text = f"must be {self.segments} increasing numbers from 0 to below {joints}"
+                raise ValueError(f"joint {text}, got {shown(self.joint)}")
+            return first
         if self.joint is not None:
             if sorted(set(self.joint)) != list(range(joints)):
                 raise ValueError(f"joint must name each of {joints} joints from 0, got {shown(self.joint)}")
@@ -564,6 +661,8 @@ class Circuit:
         if self.tonic:
             about = "tonic drive of each segment, added to that of the whole cord"
             result["bath"] = Option(-10.0, 10.0, "1", about, (self.segments,))
+        if any(any(each.touch) for each in self.populations):
+            result["touch"] = Option(0.0, 10.0, "1", "touch of head and tail, factors on the ``touch`` of cells", (2,))
         if self.each_synapse:
             shape = (max(len(self.projections), 1), sides, self.segments)
             result["synapse_at"] = Option(0.0, 1e3, "1", f"factor on each projection, {of} of its targets", shape)
@@ -615,12 +714,12 @@ def _make(label: str, kind: Any, table: Any, like: Any = None) -> Any:
     """Make a member of a circuit from a table, or a copy of ``like`` with changes."""
     names = [field.name for field in fields(kind)]
     _check_keys(label, table, names)
-    plain = {key: tuple(v) if key in ("cells", "stretch") and isinstance(v, list) else v for key, v in table.items()}
+    plain = {
+        key: tuple(v) if key in ("cells", "stretch", "touch") and isinstance(v, list) else v for key, v in table.items()
+    }
     if like is not None:
         return replace(like, **plain)
-    required = (
-        {"source", "target"} if kind is Projection else {"population", "signal"} if kind is Sense else {"dynamics"}
-    )
-    if missing := sorted(required - table.keys()):
+    optional = {field.name for field in fields(kind) if field.default is not MISSING}
+    if missing := sorted({*names} - optional - table.keys()):
         raise ValueError(f"{label} must have {', '.join(missing)}, got {', '.join(table)}")
     return kind(**plain)

@@ -17,16 +17,17 @@ from ..kernels.jit import exp, kernel, sincos
 from ..kernels.noise import normal_at
 from ..kernels.records import fields, record
 
-EKEBERG, PHASE, MATSUOKA, LEAKY, BISTABLE, SENSE = range(6)
+EKEBERG, PHASE, MATSUOKA, LEAKY, BISTABLE, SWITCH, SENSE = range(7)
 """Dynamics of cells."""
 
-STATES = (3, 1, 2, 1, 1, 0)
+STATES = (3, 1, 2, 1, 1, 1, 0)
 """Number of state variables of a cell, by dynamics."""
 
 EXCITATORY, INHIBITORY, RATE = 0, 1, 2
-"""Inputs of a cell; for phase oscillators, the factors of cosine and sine, and the addition to the frequency."""
+"""Inputs of a cell; for phase oscillators, the factors of cosine and sine, and the addition to the frequency; RATE of
+leaky cells is the conductance of their gap junctions."""
 
-TANH, POSITIVE, LINEAR = 0, 1, 2
+TANH, POSITIVE, LINEAR, SIGMOID = range(4)
 """Output functions of leaky cells."""
 
 
@@ -45,6 +46,7 @@ def circuit_fields(
         ("segment_gain", (sides, segments), "1", "factor for all neurons of a segment"),
         ("cell_gain", (sides, cells), "1", "factor for a population"),
         ("cell_segments", 2, "1", "range of segments with cell_gain, without the end; not for senses"),
+        ("touch", 2, "1", "of head and tail"),
         ("bath", segments, "1", "tonic drive, added to the brainstem's"),
         ("cut", (sides, max(segments - 1, 1)), "1", "1 if the axons of this side are cut behind a segment"),
         ("transection", (), "1", "segments in front of a cut of both sides; 0: no cut"),
@@ -78,11 +80,17 @@ def circuit_work(
         ("cut_at", (sides, segments), "1", "first segments behind the cuts"),
         ("cuts", sides, "1", "number of cuts"),
         ("level", (sides, neurons, segments), "1", "drive of a cell"),
-        ("output", (sides, channels, segments), "1", "output of all cells; for phases also sine and cosine"),
+        (
+            "output",
+            (sides, channels, segments),
+            "1",
+            "output of all cells; also sine and cosine, or state and presence",
+        ),
         ("total", (sides, tracts, segments + 2 * pad + 1), "1", "running sums, by side of the axon"),
         ("received", (3, segments), "1", "EXCITATORY, INHIBITORY and RATE of one population and side"),
         ("part", segments, "1", "sums of one projection"),
         ("sensed", (sides, joints), "1", "signal at each joint"),
+        ("sloped", joints, "1", "this signal times its slopes"),
         ("muscle", (sides, joints), "1", "drive of the muscles at each joint"),
         ("change", (3, segments), "1/s", "derivatives of the state of one population and side"),
         ("start slope", reference, "1, 1/s", "start of a Runge-Kutta step; weighted mean of the derivatives"),
@@ -102,10 +110,17 @@ def circuit_dtype(
 ) -> np.dtype:
     """Return the record type of a circuit's constants."""
     return record(
-        ("kind sided states wave shape sense", cells, "1", "of populations; indices of sine and sense", "i8"),
+        (
+            "kind sided states wave shape sense",
+            cells,
+            "1",
+            "of populations; indices of sine (or state) and sense",
+            "i8",
+        ),
         ("begin end", cells, "1", "segments that have the cell", "i8"),
-        ("threshold gain adaptation", cells, "1", ""),
+        ("threshold gain adaptation hysteresis", cells, "1", ""),
         ("rate adaptation_rate", cells, "1/s", ""),
+        ("touch", (neurons, 2), "1", "input from a touch of head and tail"),
         ("brainstem bias", (neurons, sides, segments), "1", "strength of the tonic drive; constant input"),
         ("projection source target port window tract", links, "1", "tract -1: from the same segment alone", "i8"),
         ("source_side", (links, sides), "1", "by side of the target", "i8"),
@@ -116,7 +131,11 @@ def circuit_dtype(
         ("tract_side", (tracts, sides), "1", "side of its cells, by side of the axon", "i8"),
         ("felt", (senses, segments, joints), "1", "weights of joints in a sense"),
         ("felt_first felt_last", (senses, segments), "1", "range of joints with weights, without the end", "i8"),
+        ("slopes", (senses, sides, 2), "1", "factors on positive and negative signals"),
         ("muscle_first muscle_last", joints, "1", "segments that drive the muscles of a joint", "i8"),
+        ("activation series", joints, "1", "activation of antagonists per output; relative stiffness in series"),
+        ("angle", (), "rad", "rest angle of a joint with a fully shortened side; 0 without antagonists"),
+        ("stiffness damping", (), "1", "of antagonists, relative to the passive joint"),
         ("muscles head steps", (), "1", "population that drives muscles; segments of the head; substeps", "i8"),
         ("tile", (), "1", "period of the stored weights, segments", "i8"),
         ("clamp", (), "1", "1 if the end segments replace missing ones"),
@@ -274,28 +293,35 @@ def prepare_drive(xs, ks, circuit):
                     level, strength, part = k.level[side, cell], p.brainstem[cell, side], k.part
                     for q in range(segments):
                         own, weight, shared, bias = level[q], strength[q], part[q], p.bias[cell, side, q]
+                        head, tail = p.touch[cell, 0], p.touch[cell, 1]
                         for e in range(lanes):
-                            own[e] = weight * shared[e] + bias
+                            own[e] = weight * shared[e] + bias + (head * x.touch[0, e] + tail * x.touch[1, e])
 
 
 @kernel
 def feel(ks, circuit, side, cell):
-    """Set the ``output`` of a sense: a weighted mean of the signal at the joints."""
+    """Set the ``output`` of a sense: a weighted mean or sum of the signal at the joints."""
     k, p = ks[0], circuit[0]
     segments, lanes = k.output.shape[2:]
-    n, u = p.sense[cell], k.output[side, cell]
+    n, u, signal = p.sense[cell], k.output[side, cell], k.sensed[side]
+    up, down = p.slopes[n, side, 0], p.slopes[n, side, 1]
+    if up != 1.0 or down != 1.0:
+        for j in range(len(signal)):
+            for e in range(lanes):
+                k.sloped[j, e] = signal[j, e] * (up if signal[j, e] > 0.0 else down)
+        signal = k.sloped
     for q in range(segments):
         first, last = p.felt_first[n, q], p.felt_last[n, q]
         if last == first + 1:  # the most frequent case
             weight = p.felt[n, q, first]
             for e in range(lanes):
-                u[q, e] = k.intact[side, cell, q, e] * (weight * k.sensed[side, first, e])
+                u[q, e] = k.intact[side, cell, q, e] * (weight * signal[first, e])
             continue
         for e in range(lanes):
             u[q, e] = 0.0
         for j in range(first, last):
             for e in range(lanes):
-                u[q, e] += p.felt[n, q, j] * k.sensed[side, j, e]
+                u[q, e] += p.felt[n, q, j] * signal[j, e]
         for e in range(lanes):
             u[q, e] *= k.intact[side, cell, q, e]
 
@@ -305,7 +331,8 @@ def fire_cells(xs, ks, circuit, side, cell):
     """Set the ``output`` of a population on one side, and for phases their sine and cosine.
 
     Ekeberg (1993), Eq. 2; Cohen, Holmes & Rand (1982), max(0, A cos theta); Matsuoka (1985), max(0, x); leaky cells
-    tanh(g (x - theta)), its positive part, or g (x - theta); bistable cells V.
+    tanh(g (x - theta)), its positive part, g (x - theta), or 1/(1 + exp(-g (x - theta))); bistable cells V; switches 0
+    or 1.
     """
     x, k, p = xs[0], ks[0], circuit[0]
     segments, lanes = k.output.shape[2:]
@@ -330,14 +357,24 @@ def fire_cells(xs, ks, circuit, side, cell):
     elif kind == LEAKY and p.shape[cell] == LINEAR:
         for f in range(span):
             u[f] = intact[f] * (gain * (a[f] - threshold))
+    elif kind == LEAKY and p.shape[cell] == SIGMOID:
+        for f in range(span):
+            u[f] = intact[f] / (1.0 + exp(gain * (threshold - a[f])))
     elif kind == LEAKY:
         lowest = -1.0 if p.shape[cell] == TANH else 0.0
         for f in range(span):
             t = tanh(gain * (a[f] - threshold))
             u[f] = intact[f] * (t if t > lowest else lowest)
+    elif kind == SWITCH:
+        for f in range(span):
+            u[f] = intact[f] if a[f] > 0.5 else 0.0
     else:
         for f in range(span):
             u[f] = intact[f] * a[f]
+    if kind == LEAKY and p.wave[cell] >= 0:
+        state, there = k.output[side, p.wave[cell]].reshape(span), k.output[side, p.wave[cell] + 1].reshape(span)
+        for f in range(span):
+            state[f], there[f] = intact[f] * a[f], intact[f]
 
 
 @kernel
@@ -476,7 +513,7 @@ def receive_circuit(ks, circuit, side, cell, cut):
     again = span if lanes == 1 else min(p.tile * lanes, span)
     given = RATE if p.kind[cell] == PHASE else EXCITATORY
     drive = k.level[side, cell].reshape(span)
-    for port in range(3 if given == RATE else 2):
+    for port in range(3 if p.wave[cell] >= 0 else 2):
         received = k.received[port].reshape(span)
         if port == given:
             for f in range(span):
@@ -531,7 +568,8 @@ def _derive(xs, ks, circuit, side, cell):
     """Set ``change``, the derivative of the state of a population on one side; after `receive_circuit`.
 
     Ekeberg (1993), Eq. 1; Cohen, Holmes & Rand (1982), Eq. 1, written as a rotation by sums of sines and cosines;
-    Matsuoka (1985), Eq. 1; leaky cells tau x' = -x + E - I; bistable cells tau V' = -V + tanh(beta V + E - I).
+    Matsuoka (1985), Eq. 1; leaky cells tau x' = -(1 + conductance) x + E - I; bistable cells tau V' = -V +
+    tanh(beta V + E - I).
     """
     x, k, p = xs[0], ks[0], circuit[0]
     segments, lanes = k.part.shape
@@ -558,6 +596,10 @@ def _derive(xs, ks, circuit, side, cell):
         for f in range(span):
             change[f] = rate * (excite[f] - inhibit[f] - a[f] - b * v[f])
             change1[f] = slow * ((a[f] if a[f] > 0.0 else 0.0) - v[f])
+    elif kind == LEAKY and p.wave[cell] >= 0:
+        conductance = k.received[RATE].reshape(span)
+        for f in range(span):
+            change[f] = rate * (excite[f] - inhibit[f] - (1.0 + conductance[f]) * a[f])
     elif kind == LEAKY:
         for f in range(span):
             change[f] = rate * (excite[f] - inhibit[f] - a[f])
@@ -565,6 +607,19 @@ def _derive(xs, ks, circuit, side, cell):
         beta = p.gain[cell]
         for f in range(span):
             change[f] = rate * (tanh(beta * a[f] + excite[f] - inhibit[f]) - a[f])
+
+
+@kernel
+def _switch(xs, ks, circuit, side, cell):
+    """Set the state of a switch to 0 or 1; its noise, the difference of the state to these, adds to the input."""
+    x, k, p = xs[0], ks[0], circuit[0]
+    segments, lanes = k.part.shape
+    span = segments * lanes
+    excite, inhibit = k.received[EXCITATORY].reshape(span), k.received[INHIBITORY].reshape(span)
+    a, threshold, hysteresis = x.neuron[0, side, cell].reshape(span), p.threshold[cell], p.hysteresis[cell]
+    for f in range(span):
+        old = 1.0 if a[f] > 0.5 else 0.0
+        a[f] = 1.0 if excite[f] - inhibit[f] + hysteresis * old + (a[f] - old) > threshold else 0.0
 
 
 @kernel
@@ -577,6 +632,11 @@ def stage_circuit(xs, ks, circuit, stage, dt, cut):
     ahead = dt if stage == 2 else 0.5 * dt
     for cell in range(x.neuron.shape[2]):
         for side in range(p.sided[cell]):
+            if p.kind[cell] == SWITCH:
+                if stage == 0:
+                    receive_circuit(ks, circuit, side, cell, cut)
+                    _switch(xs, ks, circuit, side, cell)
+                continue
             receive_circuit(ks, circuit, side, cell, cut)
             _derive(xs, ks, circuit, side, cell)
             for v in range(p.states[cell]):

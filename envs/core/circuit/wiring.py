@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .kernels import EXCITATORY, INHIBITORY, LINEAR, PHASE, POSITIVE, RATE, SENSE, STATES, TANH, circuit_dtype
+from .kernels import (
+    EXCITATORY,
+    INHIBITORY,
+    LINEAR,
+    PHASE,
+    POSITIVE,
+    RATE,
+    SENSE,
+    SIGMOID,
+    STATES,
+    TANH,
+    circuit_dtype,
+)
 
-OUTPUTS = {"tanh": TANH, "positive": POSITIVE, "linear": LINEAR}
-PORTS = {"excite": EXCITATORY, "inhibit": INHIBITORY, "phase": RATE}
+OUTPUTS = {"tanh": TANH, "positive": POSITIVE, "linear": LINEAR, "sigmoid": SIGMOID}
+PORTS = {"excite": EXCITATORY, "inhibit": INHIBITORY, "phase": RATE, "gap": EXCITATORY}
 
 TILE = 25
 """Number of segments whose weights are stored for animals side by side, if all segments have equal weights."""
@@ -23,31 +36,45 @@ class Wiring:
         self.circuit = circuit
         self.states = max(STATES[each.kind] for each in circuit.populations)
         self.wave, self.channels = [], len(circuit.populations)
+        gaps = {name for each in circuit.projections if each.port == "gap" for name in (each.source, each.target)}
         for each in circuit.populations:
-            self.wave.append(self.channels if each.kind == PHASE else -1)
-            self.channels += 2 * (each.kind == PHASE)
+            more = each.kind == PHASE or each.name in gaps
+            self.wave.append(self.channels if more else -1)
+            self.channels += 2 * more
         self.windows: list[tuple[int, ...]] = []
         self.tracts: list[tuple[int, bool, int]] = []
         self.links: list[tuple[int, int, int, int, int, int, float]] = []
         for n, projection in enumerate(circuit.projections):
             self._add(n, projection)
+            back = replace(
+                projection,
+                source=projection.target,
+                target=projection.source,
+                rostral=projection.caudal,
+                caudal=projection.rostral,
+            )
+            if projection.port == "gap" and back != projection:
+                self._add(n, back)
         if not self.links:  # kernels need at least one of each: one without a target
             self.windows, self.links = [(0, 0, 1, 0, circuit.segments)], [(0, 0, -1, 0, 0, -1, 0.0)]
         self.tracts = self.tracts or [(0, False, circuit.populations[0].sides)]
         self.pad = max(max(window[:2]) for window in self.windows)
 
     def _add(self, n: int, projection: Any) -> None:
-        """Add the links of a projection: one, or four products of sines and cosines for phases."""
+        """Add the links of a projection: one, two for a gap junction, or four products of sines and cosines."""
         names = self.circuit.names
         source, target = names.index(projection.source), names.index(projection.target)
         cells = self.circuit.populations[source].cells or (0, self.circuit.segments)
-        window = (int(projection.rostral), int(projection.caudal), int(projection.normalise), *cells)
+        shared = projection.normalise and projection.port != "gap"
+        window = (int(projection.rostral), int(projection.caudal), int(shared), *cells)
         if window not in self.windows:
             self.windows.append(window)
         sine, cosine = self.wave[source], self.wave[source] + 1
         c, s = np.cos(projection.lag), np.sin(projection.lag)
         if projection.port == "phase":
             parts = [(sine, EXCITATORY, c), (cosine, EXCITATORY, -s), (cosine, INHIBITORY, c), (sine, INHIBITORY, s)]
+        elif projection.port == "gap":
+            parts = [(sine, EXCITATORY, 1.0), (cosine, RATE, 1.0)]  # of the state, and of the cells that exist
         elif self.circuit.populations[target].kind == PHASE:
             parts = [(source, RATE, 1.0 if projection.port == "excite" else -1.0)]
         else:
@@ -104,9 +131,9 @@ class Wiring:
             self.wave[i],
         )
         one["begin"][i], one["end"][i] = each.cells or (0, self.circuit.segments)
-        for name in ("threshold", "gain", "adaptation"):
+        for name in ("threshold", "gain", "adaptation", "hysteresis"):
             one[name][i] = getattr(each, name) or 0.0
-        one["rate"][i] = 2.0 * np.pi * each.frequency if each.frequency is not None else 1.0 / (each.delay or 1.0)
+        one["rate"][i] = 2.0 * np.pi * each.frequency if each.frequency is not None else 1.0 / (each.delay or 1e-9)
         one["adaptation_rate"][i] = 1.0 / (each.adaptation_delay or 1.0)
         one["shape"][i] = OUTPUTS.get(each.output or "", 0)
         if each.kind == SENSE:
@@ -114,6 +141,7 @@ class Wiring:
             one["sense"][i] = names.index(each.name)
         else:
             factor = 2.0 * np.pi if each.kind == PHASE else 1.0
+            one["touch"][i] = each.touch
             for name, value in (("brainstem", each.tonic), ("bias", each.bias)):
                 one[name][i] = factor * np.broadcast_to(value, one[name][i].shape)
 
@@ -132,10 +160,19 @@ class Wiring:
         circuit, joint = self.circuit, self.circuit.joints(joints)
         for i, sense in enumerate(circuit.senses):
             one["felt"][i] = weights = sense.weights(joint, joints)
+            one["slopes"][i] = sense.slopes
             one["felt_first"][i] = np.argmax(weights > 0.0, 1)
             one["felt_last"][i] = np.where(weights.any(1), joints - np.argmax(weights[:, ::-1] > 0.0, 1), 0)
         j = np.arange(joints)
-        if circuit.joint is not None or circuit.segments == joints:
+        if circuit.antagonists is not None:
+            one["angle"] = circuit.antagonists.bend / joints
+            one["stiffness"], one["damping"] = circuit.antagonists.stiffness, circuit.antagonists.damping
+            for name in ("activation", "series"):
+                one[name] = circuit.antagonists.along(name, joints)
+        if circuit.segments < joints:
+            one["muscle_last"] = np.searchsorted(joint, j, "right")
+            one["muscle_first"] = one["muscle_last"] - 1
+        elif circuit.joint is not None or circuit.segments == joints:
             one["muscle_first"], one["muscle_last"] = np.searchsorted(joint, j), np.searchsorted(joint, j, "right")
         else:
             link = circuit.segments // (joints + 1)
