@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from gymnosoma.agents import ControllerAgent, rollout
-from gymnosoma.agents.learning.sb3_env import SB3VecEnv
+from gymnosoma.agents.learning.sb3_env import SB3VecEnv, make_sb3_env
 from gymnosoma.agents.policies.evaluation import evaluate
 from gymnosoma.agents.policies.lookup import find_policy
 from gymnosoma.agents.policies.registry import full_id, references_of
@@ -114,6 +114,16 @@ def test_the_bridge_tells_failure_from_the_time_limit():
         assert np.abs(info["terminal_observation"]).max() > 0
         assert not np.array_equal(info["terminal_observation"], opening)
         assert np.isfinite(info["distance"])
+
+
+def test_the_bridge_does_not_reset_a_part_of_the_rows():
+    envs = make_sb3_env("gymnosoma/WormReach-v0", 3, goal=True)
+    envs.reset()
+    for indices in ([0], 1, [0, 1]):
+        with pytest.raises(ValueError, match="indices must contain all rows"):
+            envs.env_method("reset", indices=indices)
+    assert envs.env_method("compute_reward", np.zeros((2, 2)), np.ones((2, 2)), {}, indices=[0])[0].tolist() == [-1, -1]
+    assert len(envs.env_method("reset")) == 3
 
 
 def test_the_bridge_wants_same_step():

@@ -48,6 +48,15 @@ def test_vector_equals_scalar(env_id, mode):
     assert ended >= 19 * 3
 
 
+@pytest.mark.parametrize(
+    ("arguments", "limit"), [({}, 400), ({"max_episode_steps": None}, 400), ({"max_episode_steps": -1}, np.inf)]
+)
+def test_the_time_limit_is_that_of_the_id(arguments, limit):
+    assert gymnasium.make_vec("gymnosoma/WormSwim-v0", 1, **arguments)._limit == limit
+    with pytest.raises(ValueError, match=r"max_episode_steps must be an integer .* 1\.5"):
+        gymnasium.make_vec("gymnosoma/WormSwim-v0", 1, max_episode_steps=1.5)
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_vector_equals_scalar_over_failures(mode):
     """Spoilt states end episodes at different times in different rows."""

@@ -2,6 +2,8 @@
 
 import csv
 import json
+import os
+import subprocess
 import sys
 
 import pytest
@@ -26,6 +28,17 @@ def test_a_table_tells_seeds_arguments_and_failures(monkeypatch, capsys):
     assert "4 episodes, seeds 1000 to 1003" in said and all(said.count(name) > 1 for name in names)
     assert f"{names[0]}: actions=modes\n" in said and "-0.00 " not in said
     assert f"{names[1]} failed: 3: the body crossed itself; 1: the animal fell" in said
+
+
+def test_a_closed_output_is_no_error(command, monkeypatch):
+    monkeypatch.setattr(sys, "stdout", None)
+    command("list", SWIM)
+
+
+def test_disabled_compilation_is_named():
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    ended = subprocess.run([sys.executable, "-c", "import gymnosoma"], env=environment, capture_output=True, text=True)
+    assert ended.stderr.splitlines()[-1].startswith("ImportError: NUMBA_DISABLE_JIT must be 0")
 
 
 @pytest.mark.parametrize(

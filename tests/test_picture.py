@@ -133,9 +133,11 @@ def test_human_mode_needs_a_display():
 
 
 def test_human_mode_shows_true_speed_and_can_be_closed(dummy):
-    env = gymnasium.make(SWIM, render_mode="human", **SMALL)
-    env.reset(seed=0)
-    assert pygame.display.get_surface().get_size() == (320, 180)
+    env, other = (gymnasium.make(SWIM, render_mode="human", **SMALL) for _ in range(2))
+    for each in (env, other):
+        each.reset(seed=0)
+        assert each.unwrapped.view.window._window.size == (320, 180)
+    other.close()  # each has a window of its own
     action, started = np.zeros(6, np.float32), pygame.time.get_ticks()
     for _ in range(8):
         env.step(action)

@@ -100,12 +100,21 @@ class SB3VecEnv(VecEnv):
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
         """Set an attribute of the vector environment, shared by all rows."""
-        if len(list(self._get_indices(indices))) != self.num_envs:
-            raise ValueError(f"indices must contain all rows, which share {attr_name!r}, got {indices!r}")
+        self._check_all(attr_name, indices)
         setattr(self.envs, attr_name, value)
 
+    def _check_all(self, name: str, indices: Any) -> None:
+        if {*self._get_indices(indices)} != {*range(self.num_envs)}:
+            raise ValueError(f"indices must contain all rows, which share {name!r}, got {indices!r}")
+
     def env_method(self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any) -> list[Any]:
-        """Call a method of the vector environment, once for all rows."""
+        """Call a method of the vector environment, once for all rows.
+
+        Raises:
+            ValueError: If ``indices`` are not all rows, unless the method is ``compute_reward``.
+        """
+        if method_name != "compute_reward":  # which does not depend on the rows
+            self._check_all(method_name, indices)
         result = getattr(self.envs, method_name)(*method_args, **method_kwargs)
         return [result] * len(list(self._get_indices(indices)))
 

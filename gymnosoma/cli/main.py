@@ -84,6 +84,9 @@ def main() -> None:
     if sys.argv[1:] in ([], ["-h"], ["--help"]):
         print(overview())
         sys.exit(0 if sys.argv[1:] else 2)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # it was closed
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):  # a console may not support bullets or plus-minus signs
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")

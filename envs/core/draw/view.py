@@ -156,7 +156,8 @@ def open_display(instead: str, then: Callable[[], Any] = lambda: None) -> Any:
             raise pygame.error("SDL cannot open one")
         return then()
     except pygame.error as error:
-        pygame.display.quit()
+        if not _windows:
+            pygame.display.quit()
         raise ValueError(f"a window needs a display ({error}): {instead}") from None
 
 
@@ -172,24 +173,33 @@ class Window:
     """
 
     def __init__(self, size: tuple[int, int], title: str, instead: str) -> None:
-        self._screen = open_display(instead, lambda: pygame.display.set_mode(size))
-        pygame.display.set_caption(title)
+        self._window = open_display(instead, lambda: pygame.Window(title, size))
         self._clock = pygame.time.Clock()
         self.closed = False
+        _windows.append(self)
 
     def show(self, canvas: Canvas, fps: float) -> None:
         """Show a picture at least 1/``fps`` after the last one; has no effect after the user closed the window."""
-        if pygame.event.get(pygame.QUIT):
-            self.close()
+        for event in pygame.event.get((pygame.QUIT, pygame.WINDOWCLOSE)):
+            for window in [*_windows]:
+                if event.type == pygame.QUIT or event.window is window._window:
+                    window.close()
         if self.closed:
             return
         pygame.event.pump()
-        self._screen.blit(canvas.frame(), (0, 0))
-        pygame.display.flip()
+        self._window.get_surface().blit(canvas.frame(), (0, 0))
+        self._window.flip()
         self._clock.tick(fps)
 
     def close(self) -> None:
-        """Close the window; may be called twice."""
+        """Close the window; may be called twice. The last window closes the display, unless the caller uses it, too."""
         if not self.closed:
             self.closed = True
-            pygame.display.quit()
+            _windows.remove(self)
+            self._window.destroy()
+            if not _windows and pygame.display.get_surface() is None:
+                pygame.display.quit()
+
+
+_windows: list[Window] = []
+"""Open windows, which share one display."""

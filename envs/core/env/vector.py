@@ -12,7 +12,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
-from ..arguments import number, shown
+from ..arguments import shown, whole
 from .batch import Batch, Snapshot
 from .environment import BodyEnv, Shared, render_modes
 from .spec import GOALS
@@ -31,7 +31,8 @@ class BodyVectorEnv(Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32], 
         num_envs: Number of animals.
         task, render_mode, history, randomize, split, width, height, signals: As for `BodyEnv`, like all further
             arguments. With ``render_mode="human"``, the window shows the first animal.
-        max_episode_steps: Number of steps after which an episode is truncated; None: no limit.
+        max_episode_steps: Number of steps after which an episode is truncated; None: that of the id, if it was made
+            from one; -1: no limit.
         autoreset_mode (AutoresetMode or str): NEXT_STEP (default): the step after the end of an episode resets the row
             and ignores its action. SAME_STEP: the step that ends an episode also resets the row; ``info`` has
             ``final_obs`` and ``final_info``. DISABLED: the user resets rows with ``options={"reset_mask": mask}``.
@@ -68,9 +69,10 @@ class BodyVectorEnv(Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32], 
         self.single_observation_space, self.single_action_space = self._spaces()
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self._limit = np.inf
-        if max_episode_steps is not None:
-            self._limit = number("max_episode_steps", max_episode_steps, minimum=1)
+        unlimited = isinstance(max_episode_steps, int) and max_episode_steps == -1
+        if max_episode_steps is not None and not unlimited:
+            whole("max_episode_steps", max_episode_steps, maximum=10**9)
+        self._steps = np.inf if unlimited else max_episode_steps
         self._elapsed = np.zeros(num_envs)
         self._resets = np.zeros(num_envs, np.bool_)  # valid only while _over
         self._over = False
@@ -89,6 +91,13 @@ class BodyVectorEnv(Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32], 
     def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
         """Seeds of the rows' generators; -1 if unknown."""
         return tuple(self._seeds)
+
+    @property
+    def _limit(self) -> float:
+        """Number of steps after which an episode is truncated."""
+        if self._steps is not None:
+            return float(self._steps)
+        return float((self.spec and self.spec.max_episode_steps) or np.inf)
 
     def reset(
         self,
