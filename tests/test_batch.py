@@ -15,6 +15,8 @@ from gymnosoma.envs.core.env.task import task_arguments
 from gymnosoma.envs.core.model.animal import ANIMALS, find_animal
 
 MODES = [mode.value for mode in AutoresetMode]
+LONG = "LampreyWaypoints-v0", "WhiskerDetect-v0", "WhiskerSweep-v0", "StandGains-v0"
+"""Ids that compile the solver of another id of the animal anew."""
 
 
 def hard(envs, seed=0):
@@ -29,8 +31,8 @@ def hard(envs, seed=0):
 
 
 def tier(env_id, mode):
-    """All ways to begin anew for one id, one for the others; the rest only when asked."""
-    if mode != MODES[0] and env_id != FIRST[0]:
+    """All ways to begin anew for one id, one for the others; the rest, and what compiles long, only when asked."""
+    if mode != MODES[0] and env_id != FIRST[0] or env_id.partition("/")[2] in LONG:
         return pytest.mark.slow
     return () if env_id in FIRST else pytest.mark.full
 

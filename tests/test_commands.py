@@ -57,7 +57,9 @@ def test_wrong_usage_has_status_2(command, monkeypatch, given, status):
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(
+    "model", [pytest.param(name, marks=pytest.mark.slow if name in ("hopper", "standing") else ()) for name in MODELS]
+)
 def test_models_of_the_package_are_simulated(command, tmp_path, model):
     command("simulate", model, "--duration", 0.01, "--save", tmp_path / "run.npz")
     start = Trajectory.load(tmp_path / "run.npz")["q"][0]

@@ -105,7 +105,7 @@ TABLES = {
         ({}, [], []),
         pytest.param(TABLES, [], [], marks=pytest.mark.slow),
         pytest.param(ALL, [37], [37], marks=pytest.mark.slow),
-        pytest.param({**ALL, "ends": "clamp"}, [20, 22, 70], [4], marks=pytest.mark.full),
+        pytest.param({**ALL, "ends": "clamp"}, [20, 22, 70], [4], marks=pytest.mark.slow),
         ({"head_segments": 20}, range(1, S), [1, 99]),
     ],
 )
@@ -145,8 +145,8 @@ def frequency(wave):
     return np.argmax(spectrum) / (16 * len(wave) * 0.01)
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("ends", ["exist", pytest.param("clamp", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("ends", ["exist", "clamp"])
 def test_a_cut_makes_two_cords(ends):
     """What lies behind the cut is a cord of its own, of 50 segments and the last five links, to rounding."""
     tail = LampreyParams(*(getattr(LampreyParams(), name)[5:] for name in LINKS))

@@ -277,7 +277,7 @@ def test_current_carries_the_animal():
         ("reference", "motoneuron", 1),
         pytest.param("published", "brainstem", 2, marks=pytest.mark.slow),
         ("implicit", "residual", 1),
-        ("reference", "brainstem", 1),
+        pytest.param("reference", "brainstem", 1, marks=pytest.mark.slow),
     ],
 )
 def test_lanes(scheme, drive, threads):

@@ -130,6 +130,7 @@ def test_a_spatial_puck_is_slowed_against_its_way():
         assert (run["contact_mode"][1:] == c.SLIP).all()
 
 
+@pytest.mark.slow
 def test_a_spatial_box_slides_on_its_four_corners():
     joints = {"x": [1, 0, 0], "y": [0, 1, 0], "z": [0, 0, 1]}
     body, parent = {}, None
@@ -149,9 +150,8 @@ def test_a_spatial_box_slides_on_its_four_corners():
     assert np.abs(run["q"][-1, 1] - 0.1) < 1e-5
 
 
-@pytest.mark.parametrize(
-    "solver", [pytest.param(name, marks=() if name == "modes" else pytest.mark.slow) for name in SOLVERS]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("solver", SOLVERS)
 def test_impacts_never_raise_the_energy(solver):
     """Without gravity: nothing but impacts and friction changes the energy of boxes thrown at the ground."""
     model = box(0.7)

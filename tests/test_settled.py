@@ -99,9 +99,8 @@ def test_worm_converged_media():
     assert (np.diff(path[:10]) > 0).all() and (np.diff(length[:10]) > 0).all()
 
 
-@pytest.mark.parametrize(
-    "sigma, angle_error, place_error", [pytest.param(1.0, 1e-12, 1e-12, marks=pytest.mark.slow), (0.0, 1e-9, 1e-10)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("sigma, angle_error, place_error", [(1.0, 1e-12, 1e-12), (0.0, 1e-9, 1e-10)])
 def test_worm_agrees_with_the_authors_program(sigma, angle_error, place_error):
     """ElegansBot over 2 s, every ms. Measured: 3e-14 rad, 6e-15 mm on agar, 6e-11 rad, 3e-12 mm in water.
 
