@@ -32,7 +32,7 @@ def hard(envs, seed=0):
 
 def tier(env_id, mode):
     """All ways to begin anew for one id, one for the others; the rest, and what compiles long, only when asked."""
-    if mode != MODES[0] and env_id != FIRST[0] or env_id.partition("/")[2] in LONG:
+    if (mode != MODES[0] and env_id != FIRST[0]) or env_id.partition("/")[2] in LONG:
         return pytest.mark.slow
     return () if env_id in FIRST else pytest.mark.full
 
