@@ -3,11 +3,12 @@
 import csv
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from gymnosoma.cli import sweep
 from gymnosoma.cli.simulate import Settings, make_animal, read_drive
-from gymnosoma.envs import simulate
+from gymnosoma.envs import Trajectory, simulate
 from gymnosoma.envs.worm import SineKymogram, Worm, WormParams
 
 GRID = ("--over", "sigma=0:1:2", "--over", "stiffness=1e-10:1e-9:3:log", "--over", "drive.amplitude=0.4,0.6")
@@ -43,6 +44,21 @@ def test_a_sweep_is_a_table_of_simulations_and_goes_on(tmp_path, monkeypatch, co
         assert len(repeated) == 2 and table.read_bytes() == whole
     with pytest.raises(SystemExit, match="duration must match the sweep"):
         command("sweep", *ASKED, "--table", table, "--duration", 0.04)
+
+
+def test_the_default_is_the_animals_own_gait(tmp_path, command):
+    """The paper's waves of 0.2 mm/s, in 1.6 s on agar and 0.4 s in water, and the same in Python and `simulate`."""
+    times = ("--duration", 8.0, "--every", 0.05)
+    command("sweep", "worm", "--over", "sigma=0,1", *times, "--table", tmp_path / "a.csv")
+    command("simulate", "worm", "--param", "sigma=0", *times, "--save", tmp_path / "a.npz")
+    water, agar = read(tmp_path / "a.csv")
+    assert list(water)[:4] == ["sigma", "speed", "frequency", "power"]
+    for row, frequency in ((water, 1.0 / 0.4), (agar, 1.0 / 1.6)):
+        assert 0.15e-3 < float(row["speed"]) < 0.25e-3 and float(row["power"]) > 0.0
+        assert float(row["frequency"]) == pytest.approx(frequency, rel=0.05)
+    run = simulate(Worm(WormParams.in_medium(0.0)), None, 8.0, 0.05)
+    assert np.linalg.norm(run["centre"][-1] - run["centre"][0]) / 8.0 == pytest.approx(float(water["speed"]), rel=1e-12)
+    assert np.array_equal(Trajectory.load(tmp_path / "a.npz")["centre"], run["centre"])
 
 
 def alone(task, point):
@@ -85,7 +101,7 @@ def test_points_side_by_side_equal_one_by_one(animal, drive, axes, duration, eve
 
 def test_a_point_that_cannot_be_does_not_stop_the_others(tmp_path, command):
     table = tmp_path / "a.csv"
-    grid = ("worm", "--over", "start.heading=0:4:5", "--over", "start.centre=0,1e10", "--duration", 0.01)
+    grid = ("worm", "--drive", 0, "--over", "start.heading=0:4:5", "--over", "start.centre=0,1e10", "--duration", 0.01)
     with pytest.raises(SystemExit, match="5 points failed"):
         command("sweep", *grid, "--column", "centre.last", "--table", table)
     rows = read(table)

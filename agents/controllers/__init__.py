@@ -12,9 +12,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from gymnosoma.envs.core.env.task import Task
 from gymnosoma.envs.core.model.animal import Animal
-from gymnosoma.envs.core.model.control import Controller, TaskController
+from gymnosoma.envs.core.model.control import Controller, Schedule, TaskController
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,17 @@ def references(task: type[Task]) -> dict[str, Reference]:
 def drives(animal: Animal) -> Mapping[str, Callable[..., Controller]]:
     """Return the table ``DRIVES`` of an animal's module: constructors of controllers that do not need a task."""
     return getattr(module_of(type(animal)), "DRIVES", {})
+
+
+def own_drive(animal: Animal) -> Controller:
+    """Return the animal's own controller at the paper's parameters, the first of its `drives`.
+
+    The drive is 0 if there is none, or if a circuit drives the muscles and the drive is added to it.
+    """
+    makers = drives(animal)
+    if not makers or animal.drive_names[0].startswith("residual"):
+        return Schedule([0.0], np.zeros((1, animal.drive_size)))
+    return next(iter(makers.values()))(animal)
 
 
 def steering(task: type[Task]) -> Any:

@@ -33,10 +33,11 @@ class Settings:
     """Settings of a simulation, shared by `simulate` and `sweep`.
 
     Args:
-        drive: Constant values, a CSV file, or a controller of the animal. Without it, the drive is 0. The file's
-            columns are the time (s) and the drive (SI), in any order if the first line names them. Controllers: sine
-            (for the current medium), water_sine, omega_turn, delta_turn (worm); brainstem (lamprey); whisk, tap
-            (whisker_chain); sweep (whisker_rod).
+        drive: Constant values, a CSV file, or a controller of the animal. By default, the animal's own controller (the
+            first below) at the paper's parameters, or 0 for a model without one. The file's columns are the time (s)
+            and the drive (SI), in any order if the first line names them. Controllers: sine (for the current medium),
+            water_sine, omega_turn, delta_turn (worm); brainstem (lamprey); whisk, tap (whisker_chain); sweep
+            (whisker_rod).
         duration: Simulated time, s.
         every: Interval between recorded states, s. By default, hold. If it is not a multiple of hold, the nearest
             states are recorded with their actual times.
@@ -175,9 +176,12 @@ def usual_hold(body: Animal, controller: Controller) -> float:
 
 def read_drive(animal: Animal, texts: Sequence[str], changes: Mapping[str, Any] | None = None) -> Controller:
     """Create a controller from constant values, a CSV file, or a name with ``changes`` to its parameters."""
-    from gymnosoma.agents.controllers import drives
+    from gymnosoma.agents.controllers import drives, own_drive
 
     controllers = drives(animal)
+    if not texts and not changes:
+        return own_drive(animal)
+    texts = texts or [*controllers][:1]
     if len(texts) == 1 and texts[0] in controllers:
         try:
             return controllers[texts[0]](animal, **(changes or {}))
@@ -188,7 +192,7 @@ def read_drive(animal: Animal, texts: Sequence[str], changes: Mapping[str, Any] 
     if len(texts) == 1 and texts[0].endswith(".csv"):
         return Schedule.read(texts[0]).ordered(animal.drive_names)
     try:
-        values = np.array([float(text) for text in texts] or [0.0])
+        values = np.array([float(text) for text in texts])
         return Schedule([0.0], np.broadcast_to(values, (1, animal.drive_size)))
     except ValueError:
         names = ", ".join((*controllers, "a .csv file", f"1 or {animal.drive_size} numbers"))

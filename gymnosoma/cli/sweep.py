@@ -14,10 +14,12 @@ import numpy as np
 import tyro
 
 from gymnosoma.agents.policies.fingerprints import of_files, of_sources
+from gymnosoma.agents.policies.physiology import measured
 from gymnosoma.agents.support.files import TABLES, check_saved, locked, result, write_table
 from gymnosoma.agents.support.workers import Unfinished, watched, workers
 from gymnosoma.envs import simulate as simulate_animal
 from gymnosoma.envs.core.arguments import choice, printable
+from gymnosoma.envs.core.env.spec import Measure
 from gymnosoma.envs.core.kernels.lanes import LANES
 from gymnosoma.envs.core.model.animal import Animal, InLanes
 from gymnosoma.envs.core.model.control import Controller
@@ -40,6 +42,16 @@ STATISTICS: dict[str, Callable[..., Any]] = {
     "last": lambda values: values[-1],
 }
 """Statistics of a recorded signal."""
+
+FREQUENCY = Measure("frequency", "joint_angle", meaning="frequency")
+
+SUMMARY: dict[str, tuple[str, Callable[..., float]]] = {
+    "speed": ("centre", lambda time, values: np.linalg.norm(values[-1] - values[0]) / time[-1]),
+    "frequency": ("joint_angle", lambda time, values: measured(FREQUENCY, values, (len(time) - 1) / time[-1])),
+    "power": ("joint_power", lambda time, values: np.maximum(values, 0.0).sum(1).mean()),
+}
+"""Signal and function of each summary: net displacement per time (m/s), strongest frequency of the joints (Hz), and
+mean of the joints' positive power (W)."""
 
 SIMULATED = ("duration", "every", "hold", "scheme", "dt")
 """Arguments of `simulate` that can be swept."""
@@ -69,7 +81,8 @@ def sweep(
             that --param accepts, start.NAME, drive.NAME (a parameter of the controller), duration, every, hold, scheme
             or dt. May be repeated; the grid contains every combination.
         column: Signal of the animal with a statistic (mean, min, max or last), such as power.mean; without a statistic,
-            all four. May be repeated. By default, mean and last of all scalar signals.
+            all four. May be repeated. By default, speed (m/s, net displacement), frequency (Hz, of the joints) and
+            power (W, positive, of the joints), then mean and last of all scalar signals.
         table: Output file (.csv, .parquet or .json).
         restart: Discard the intermediate results and simulate all points again.
     """
@@ -219,9 +232,13 @@ def simulate_points(task: Mapping[str, Any], points: Sequence[Point]) -> list[di
     rows = []
     for run in runs:
         row: dict[str, Any] = {}
+        for each, (column, summary) in SUMMARY.items():
+            if each in columns.get(column, ()):
+                values = run[column].reshape(len(run.time), -1)
+                row[each] = float(summary(run.time, values)) if len(run.time) > 1 else math.nan
         for column, statistics in columns.items():
             for label, (_, values) in run._columns((column,)).items():
-                row |= {f"{label}.{each}": float(STATISTICS[each](values)) for each in statistics}
+                row |= {f"{label}.{each}": float(STATISTICS[each](values)) for each in statistics if each in STATISTICS}
         rows.append(row | {"time": float(run.time[-1]), "failure": run.failure})
     return rows
 
@@ -232,7 +249,8 @@ def read_columns(animal: Animal, texts: Sequence[str]) -> dict[str, list[str]]:
         rows = animal.rows(1)
         animal.reset(rows, np.zeros(1, np.int64), None)
         single = [name for name in animal.signals if name != "time" and animal.signal(rows, name).ndim == 1]
-        return {name: ["mean", "last"] for name in single}
+        summaries = {name: [each] for each, (name, _) in SUMMARY.items() if name in animal.signals}
+        return summaries | {name: ["mean", "last"] for name in single}
     columns: dict[str, list[str]] = {}
     for text in texts:
         name, _, statistic = text.partition(".")

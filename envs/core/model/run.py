@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from typing import Any, overload
 
 import numpy as np
@@ -37,7 +38,7 @@ NEAR, FEW = 1 << 20, 16
 @overload
 def simulate(
     animal: Animal,
-    drive: Drive | Sequence[Drive],
+    drive: Drive | Sequence[Drive] | None,
     duration: float,
     every: float | None = None,
     start: Start | Sequence[Start] = None,
@@ -52,7 +53,7 @@ def simulate(
 @overload
 def simulate(
     animal: Animal,
-    drive: Drive | Sequence[Drive],
+    drive: Drive | Sequence[Drive] | None,
     duration: float,
     every: float | None = None,
     start: Start | Sequence[Start] = None,
@@ -67,7 +68,7 @@ def simulate(
 
 def simulate(
     animal: Animal,
-    drive: Drive | Sequence[Drive],
+    drive: Drive | Sequence[Drive] | None,
     duration: float,
     every: float | None = None,
     start: Start | Sequence[Start] = None,
@@ -88,7 +89,8 @@ def simulate(
         drive (array (nu,), function of time (s), or Controller): Drive in SI. An array is constant. A function or
             controller is evaluated at the middle of each ``hold`` and may raise StopIteration to end the simulation.
             For many animals, an array or function may also give (count, nu), and a sequence has a function or
-            controller for each. A `TaskController` needs an environment: `gymnosoma.agents.ControllerAgent`.
+            controller for each. A `TaskController` needs an environment: `gymnosoma.agents.ControllerAgent`. None
+            selects the animal's own controller at the paper's parameters, with its control period as ``hold``.
         duration (s): A multiple of ``hold``. The simulation ends at the last recording within it.
         every (s): Interval between recordings, at least ``hold`` (the default). If it is not a multiple of ``hold``,
             such as the 1/30 s of a camera, each recording is made at the end of the nearest ``hold``; the trajectory's
@@ -127,6 +129,9 @@ def simulate(
     """
     size = 1 if count is None else count
     whole("count", size)
+    if drive is None:
+        drive = import_module("gymnosoma.agents.controllers").own_drive(animal)  # environments do not depend on agents
+        hold = 1.0 / rate if hold is None and (rate := getattr(drive, "control_rate", None)) else hold
     hold = animal.dt if hold is None else hold
     every = hold if every is None else every
     steps = _multiple("hold", hold, "the time step", animal.dt)
@@ -216,6 +221,9 @@ def ensemble(
         dict: Name to array (N, count, ...), including ``time`` (N, count) s; NaN after an animal failed.
     """
     runs = simulate(animal, drive, duration, every, start, hold, count=count, signals=signals)
+    if drive is None:
+        drive = import_module("gymnosoma.agents.controllers").own_drive(animal)  # environments do not depend on agents
+        hold = 1.0 / rate if hold is None and (rate := getattr(drive, "control_rate", None)) else hold
     hold = animal.dt if hold is None else hold
     moments = len(_recordings(hold if every is None else every, hold, duration)[0])
     record = {}
