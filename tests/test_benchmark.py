@@ -181,6 +181,30 @@ def test_a_check_finds_one_score_one_byte_and_one_seed(copy):
     assert len([line for line in verdict(copy, trust=True).differs if "seeds must be 0 to 1" in line]) == 2
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("return", 9.0), ("failed", 0.5), ("sd", 1.0), ("name", "speed"), ("unit", "m"), ("steps", 5), ("track", "fixed"),
+     ("failed", "no memory"), ("env", {})],
+)  # fmt: skip
+def test_a_check_compares_all_that_a_replay_shows(copy, key, value, command, capsys):
+    line = results.read(copy / "results.jsonl")[0]
+    part = "score" if key in ("name", "unit") else "episodes" if isinstance(value, float) else None
+    few = {"scores": line["episodes"]["scores"][:3]} if part == "episodes" else {}  # the rest cannot show the others
+    changed(copy, **({part: line[part] | few | {key: value}} if part else {key: value}))
+    with pytest.raises(SystemExit) as end:
+        command("benchmark", "check", copy / "results.jsonl", "--trust")
+    said = capsys.readouterr().out
+    assert end.value.code == 1 and f"{key} must be" in said.replace("score must", f"{key} must"), said
+    assert "No replay can show these: steps, seconds" in said
+
+
+def test_a_copy_of_a_training_is_no_training(copy):
+    file = copy / "results.jsonl"
+    *_, last = lines = results.read(file)
+    results.write(file, [*lines, last | {"seed": 3}])
+    assert "4 trainings have only 3 different weights" in " ".join(verdict(copy).differs)
+
+
 def _mutants(document):
     """Copies of a JSON document in which one value is another, or is not there."""
     for key in document if isinstance(document, dict) else range(min(1, len(document))):

@@ -1,6 +1,6 @@
 """Verification of results files: policies replay their episodes, and trainings are repeated.
 
-A replay cannot verify steps and times. Only training again can show that no more steps were taken than claimed.
+A replay cannot verify `UNSHOWN`. Only training again can show that no more steps were taken than claimed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ import numpy as np
 
 from gymnosoma.envs.core.env.documentation import normaliser
 
-from ..policies.fingerprints import of_id
+from ..policies.fingerprints import of_id, of_values
+from ..policies.registry import task_class
 from ..support.workers import watched, workers
 from .entrants import Piece, Unchecked, check_trust, cpu, do, policy_of
 from .protocol import measure
@@ -27,6 +28,10 @@ EPISODE, MEAN, MOST = 1e-5, 1e-3, 0.99
 """Tolerances of a replay: difference per episode and of the mean, as fractions of the scale, and the fraction of
 episodes that must agree on a different processor. There, rounding differs and long episodes are chaotic; on the same
 processor, all episodes must agree."""
+
+
+UNSHOWN = "steps, seconds and seeds of a training, its config and digest, why it failed, versions and commit"
+"""Contents of a line that no replay can verify."""
 
 
 def width(env_id: str) -> float:
@@ -58,14 +63,15 @@ def check(file: Path, trust: bool = False, retrain: int = 0, seed: int = 0, proc
         pieces[f"{name_of(each)}, trained again"] = (_unlikely, each, lines, trust)
     with workers(processes) as engine:
         outcomes = {each.name: each for each in watched(engine.work(_judged, pieces), len(pieces), "line")}
-    differs, unchecked = _gaps(lines), []
-    for name in pieces:
+    differs, unchecked, checked = _gaps(lines), [], len(lines)
+    for k, name in enumerate(pieces):
         reason, problem = ("", outcomes[name].error) if outcomes[name].error else outcomes[name].value
         if reason:
             unchecked.append(f"{name}: {reason}")
+            checked -= k < len(lines)
         elif problem:
             differs.append(f"{name}: {problem}")
-    return Verdict(differs, unchecked, len(lines) - len(unchecked))
+    return Verdict(differs, unchecked, checked)
 
 
 def _judged(judge: Callable[..., str], *arguments: Any) -> tuple[str, str]:
@@ -77,21 +83,31 @@ def _judged(judge: Callable[..., str], *arguments: Any) -> tuple[str, str]:
 
 
 def _gaps(lines: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return messages about missing and duplicate seeds."""
-    seeds: dict[tuple[str, ...], list[int]] = {}
+    """Return messages about missing and duplicate seeds, and about copies of a training."""
+    groups: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
     for each in lines:
-        key = (each["track"], each["entrant"]["name"], each["id"].split("/")[1], str(each["mark"]))
-        seeds.setdefault(key, []).append(each["seed"])
-    return [
-        f"{', '.join(key)}: seeds must be 0 to {len(numbers) - 1}, each once, got {sorted(numbers)}"
-        for key, numbers in seeds.items()
-        if sorted(numbers) != list(range(len(numbers)))
-    ]
+        name, digest = each["entrant"]["name"], each["entrant"]["digest"]
+        groups.setdefault((each["track"], name, each["id"].split("/")[1], str(each["mark"]), digest), []).append(each)
+    messages = []
+    for key, group in groups.items():
+        numbers = sorted(each["seed"] for each in group)
+        weights = [each["weights"] for each in group if each["weights"]]
+        if numbers != list(range(len(numbers))):
+            messages.append(f"{', '.join(key)}: seeds must be 0 to {len(numbers) - 1}, each once, got {numbers}")
+        if len({*weights}) < len(weights):
+            messages.append(f"{', '.join(key)}: {len(weights)} trainings have only {len({*weights})} different weights")
+    return messages
 
 
 def _different(line: dict[str, Any], folder: Path, trust: bool) -> str:
     """Replay the policy of a line; return the difference found, or an empty string."""
     env_id, episodes = line["id"], line["episodes"]
+    score, same = task_class(env_id).score, line["made"].get("cpu") == cpu()
+    claims: dict[str, Any] = {"score": {"name": score.name, "unit": score.unit}}
+    claims |= {} if line["mark"] else {"track": "open", "steps": 0, "failed": None}
+    for key, value in claims.items():
+        if line[key] != value:
+            return f"{key} must be {value!r}, got {line[key]!r}"
     if line["mark"] and line["steps"] > line["mark"]:
         return f"steps must be at most its mark, {line['mark']}, got {line['steps']}"
     if line["track"] == "fixed" and line["env"]:
@@ -104,12 +120,18 @@ def _different(line: dict[str, Any], folder: Path, trust: bool) -> str:
         policy = policy_of(line, folder, trust)
     except ValueError as error:
         return str(error)
+    if of_values(policy.env) != of_values(line["env"]):
+        return f"env must be {policy.env}, that of its policy, got {line['env']}"
     again = measure(env_id, policy, episodes["count"])
     off = np.abs(np.subtract(again["scores"][: len(episodes["scores"])], episodes["scores"])) / width(env_id)
-    if len(off) and np.mean(off <= EPISODE) < (1.0 if line["made"].get("cpu") == cpu() else MOST):
+    if len(off) and np.mean(off <= EPISODE) < (1.0 if same else MOST):
         return f"{int(np.sum(off > EPISODE))} of its {len(off)} scores differ in a replay"
-    if abs(again["mean"] - episodes["mean"]) > MEAN * width(env_id):
-        return f"its mean score must be {again['mean']:.6g}, got {episodes['mean']:.6g}"
+    slack = EPISODE if same else 1.0 - MOST
+    limits = dict.fromkeys(("mean", "sd"), MEAN * width(env_id))
+    limits |= {"return": slack * max(1.0, abs(again["return"])), "failed": slack}
+    for key, limit in limits.items():
+        if episodes[key] is not None and abs(again[key] - episodes[key]) > limit:
+            return f"episodes: {key} must be {again[key]:.6g}, got {episodes[key]:.6g}"
     return ""
 
 
@@ -124,6 +146,8 @@ def _unlikely(line: Mapping[str, Any], lines: Sequence[Mapping[str, Any]], trust
     name, count, marks = line["entrant"]["name"], line["episodes"]["count"], (line["mark"],)
     check_trust(name, trust)
     piece = Piece(line["id"], name, line["seed"], marks, line["track"], count)
+    if piece.digest != line["entrant"]["digest"]:
+        raise Unchecked("the files or settings of the learner have changed")
     with tempfile.TemporaryDirectory() as place:
         do(piece, Path(place))
         (again,) = read(piece.file(Path(place)))

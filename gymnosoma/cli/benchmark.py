@@ -109,9 +109,9 @@ def check(
 ) -> None:
     """Verify a results file by replaying its policies.
 
-    The check covers the file format, fingerprints, weights and every score. The exit status is 0 if all results are
-    confirmed, 1 if a result differs, and 2 if a result cannot be checked. A replay cannot prove the number of training
-    steps; only training again can.
+    The check compares everything that a replay shows: fingerprints, weights, arguments, name and unit of the score,
+    every score, mean return, and share of failed episodes. It lists what no replay can show. The exit status is 0 if
+    all results are confirmed, 1 if a result differs, and 2 if a result cannot be checked.
 
     Args:
         file: Results file, such as benchmark/results.jsonl; it may be compressed (.xz).
@@ -123,6 +123,7 @@ def check(
     for line in (*verdict.differs, *verdict.unchecked):
         print(line)
     print(f"{verdict.checked} lines replayed, {len(verdict.differs)} differ, {len(verdict.unchecked)} not checkable.")
+    print(f"No replay can show these: {checks.UNSHOWN}.")
     if verdict.differs or verdict.unchecked:
         sys.exit(1 if verdict.differs else 2)
 
