@@ -1,5 +1,6 @@
 """The benchmark: budgets, what learners see, results that can be checked, tables, statistics, work in processes."""
 
+import errno
 import json
 import lzma
 import shutil
@@ -19,10 +20,12 @@ from gymnosoma.agents.learning.runs import recipe
 from gymnosoma.agents.learning.sb3_env import SB3VecEnv
 from gymnosoma.agents.learning.search import CONSTANT, search
 from gymnosoma.agents.policies.evaluation import BENCHMARK_SEED, SEARCH_SEED, VALIDATION_SEED, evaluate
+from gymnosoma.agents.policies.fingerprints import of_id
 from gymnosoma.agents.policies.lookup import find_policy
 from gymnosoma.agents.policies.networks import Network
 from gymnosoma.agents.support.workers import RETRIES, workers
 from gymnosoma.envs import tolerance
+from gymnosoma.envs.core import files
 
 CRAWL, SWIM, MEDIUM = "gymnosoma/WormCrawl-v0", "gymnosoma/WormSwim-v0", "gymnosoma/WormMedium-v0"
 HOLD = "fixtures.learner:hold"
@@ -189,13 +192,55 @@ def test_a_check_finds_one_score_one_byte_and_one_seed(copy):
 def test_a_check_compares_all_that_a_replay_shows(copy, key, value, command, capsys):
     line = results.read(copy / "results.jsonl")[0]
     part = "score" if key in ("name", "unit") else "episodes" if isinstance(value, float) else None
+    also = {"fingerprint": of_id(SWIM, {})} if key == "env" else {}
     few = {"scores": line["episodes"]["scores"][:3]} if part == "episodes" else {}  # the rest cannot show the others
-    changed(copy, **({part: line[part] | few | {key: value}} if part else {key: value}))
+    changed(copy, **({part: line[part] | few | {key: value}} if part else {key: value}), **also)
     with pytest.raises(SystemExit) as end:
         command("benchmark", "check", copy / "results.jsonl", "--trust")
     said = capsys.readouterr().out
     assert end.value.code == 1 and f"{key} must be" in said.replace("score must", f"{key} must"), said
     assert "No replay can show these: steps, seconds" in said
+
+
+def test_a_full_disk_leaves_no_half_weights(folder, tmp_path, monkeypatch):
+    """Nor does it count as a failure of the learner; files that were damaged later are noticed."""
+    piece, full = training(HOLD), []
+
+    def stuck(path):
+        if full or path.name.startswith("action"):
+            full.append(path.parent.mkdir(exist_ok=True) or path.write_text("[0."))
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return files.replacing(path)
+
+    monkeypatch.setattr(entrants, "replacing", stuck)
+    with pytest.raises(OSError, match="No space"):
+        entrants.do(piece, tmp_path)
+    assert full and not [*(tmp_path / "weights").iterdir()] and piece.lines(tmp_path) is None
+    monkeypatch.setattr(entrants, "replacing", files.replacing)
+    entrants.do(piece, tmp_path)
+    (tmp_path / "lines" / f"partial-{piece.label}.jsonl-{'0' * 32}").write_text("{")  # of a process that was killed
+    assert results.read(results.gather(tmp_path)) == piece.lines(tmp_path)
+    next((tmp_path / "weights").rglob("action.json")).write_text("[0.")
+    with pytest.raises(ValueError, match="the saved weights changed"):
+        piece.lines(tmp_path)
+
+
+def test_an_edited_learner_is_another(folder, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "clever.py").write_text("from helped import learn\ndef load(folder): pass\n")
+    digests = set()
+    for text in ("def learn(): pass\n", "def learn(): return\n"):
+        (tmp_path / "helped.py").write_text(text)
+        digests.add(training("clever:learn").digest)
+    assert len(digests) == 2
+    lines = results.read(folder / "results.jsonl")
+    assert tables.rows_of([*lines, *lines]) == tables.rows_of(lines)  # a folder that was given twice
+    edited = [{**line, "entrant": {**line["entrant"], "digest": "2"}} for line in lines if line["mark"]]
+    rows = tables.rows_of([*lines, *edited])
+    assert [row.entrant for row in rows] == ["baseline", *[HOLD, f"{HOLD} (version 2)"] * 2]
+    assert all(len(row.cells[SWIM].lines) == (3 if row.learns else 1) for row in rows)
+    with pytest.raises(ValueError, match="results must be of one version of"):
+        tables.rows_of([*lines, lines[0] | {"fingerprint": "other"}])
 
 
 def test_a_copy_of_a_training_is_no_training(copy):
@@ -335,7 +380,8 @@ def test_intervals_and_differences_are_students():
 def made(env_id, name, mark, *means, sd=0.01):
     """Lines of an entrant in 256 episodes, or 1024."""
     episodes = {"count": entrants.episodes_of(env_id), "scores": [], "sd": sd, "return": 0.0, "failed": 0.0}
-    about = {"id": env_id, "entrant": {"name": name, "config": {}}, "track": "open", "mark": mark, "failed": None}
+    about = {"id": env_id, "entrant": {"name": name, "config": {}, "digest": ""}, "track": "open", "mark": mark}
+    about |= {"failed": None, "fingerprint": "", "env": {}}
     score = {"score": {"name": "return", "unit": "1"}}
     return [about | score | {"seed": k, "episodes": {**episodes, "mean": mean}} for k, mean in enumerate(means)]
 

@@ -6,12 +6,14 @@ process can run a piece. It writes one file at the end, so an interruption affec
 
 from __future__ import annotations
 
+import errno
+import os
 import platform
 import random
 import re
 import shutil
 import subprocess
-import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -28,7 +30,7 @@ from gymnosoma.envs.core.arguments import choice, one_of, printable, shown
 from ..learning.search import CONSTANT, search
 from ..policies.agent import Agent, FunctionAgent, Policy, reference_policy
 from ..policies.card import CARD, WEIGHTS, check_parameters
-from ..policies.fingerprints import of_files, of_id, of_values
+from ..policies.fingerprints import of_files, of_id, of_sources, of_values
 from ..policies.lookup import OWN, REPLAY, find_policy, shipped
 from ..policies.registry import (
     check_names,
@@ -40,6 +42,7 @@ from ..policies.registry import (
     versions,
 )
 from ..support import progress
+from ..support.files import replacing
 from ..support.schema import OBJECT, held
 from ..support.workers import Unfinished
 from . import learners, results
@@ -93,8 +96,9 @@ class Piece:
 
             return of_values(recipe(self.env_id))
         learner, _ = find_learner(self.name)
-        source = learners.__file__ if self.name in learners.LEARNERS else sys.modules[learner.__module__].__file__
-        return of_values(of_files(*[Path(source)] if source else []), getattr(learner, "config", {}))
+        modules = [learners.__name__ if self.name in learners.LEARNERS else self.name.partition(":")[0]]
+        modules += [getattr(learner, "__module__", modules[0])]
+        return of_values(of_sources(*modules, within=modules[0]), getattr(learner, "config", {}))
 
     def lines(self, folder: Path) -> list[dict[str, Any]] | None:
         """Read the results of the piece, or return None if it is not finished.
@@ -118,6 +122,7 @@ class Piece:
         changed = {
             "the behaviour of the environment": lines[0]["fingerprint"] != of_id(self.env_id, lines[0]["env"]),
             "the files or settings of the entrant": lines[0]["entrant"]["digest"] != self.digest,
+            "the saved weights": not all(_intact(folder, each["weights"]) for each in lines if each["weights"]),
         }
         if any(changed.values()):
             raise ValueError(
@@ -277,9 +282,10 @@ def _train(piece: Piece, folder: Path) -> list[dict[str, Any]]:
                 env = dict(getattr(entrant, "env", {}))
                 check_names(piece.env_id, env)
                 episodes = measure(piece.env_id, playing(entrant, piece.name, env), piece.episodes)
-                weights = _keep(reports.place(steps), folder)
             except Exception as error:
                 reason = _message(error)
+            else:
+                weights = _keep(reports.place(steps), folder)
         if weights is None:
             env, episodes = {}, measure(piece.env_id, find_policy(piece.env_id, "zero"), piece.episodes)
         seconds = (spent, time.process_time() - started)
@@ -289,6 +295,9 @@ def _train(piece: Piece, folder: Path) -> list[dict[str, Any]]:
 
 
 def _message(error: Exception) -> str:
+    """Return the reason of a learner's failure; raise the error if the disk is full, which no learner can help."""
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        raise error
     return printable(f"{type(error).__name__}: {error}")[:200]
 
 
@@ -345,21 +354,34 @@ def _commit() -> str:
 def _keep(source: Path, folder: Path) -> str:
     """Copy a policy's files into a subfolder of ``weights`` named by their digest, and return the digest.
 
-    From a run folder, only weights and card are copied.
+    The subfolder appears when all files are on the disk.
     """
-    files = [source / WEIGHTS, source / CARD] if (source / CARD).is_file() else _files(source)
+    files = _files(source)
     digest = of_files(*files)
-    place = folder / "weights" / digest
-    for file in files:
-        if file.is_file():
-            target = place / file.relative_to(source)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(file, target)
+    if not _intact(folder, digest):
+        place = folder / "weights" / digest
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix="partial-", dir=place.parent) as partial:
+            for file in files:
+                target = Path(partial, digest, file.relative_to(source))
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with replacing(target) as out:
+                    out.write(file.read_bytes())
+            shutil.rmtree(place, ignore_errors=True)
+            os.rename(Path(partial, digest), place)
     return digest
 
 
+def _intact(folder: Path, digest: str) -> bool:
+    """Return whether the files of a policy are complete in ``weights``."""
+    place = folder / "weights" / digest
+    return place.is_dir() and of_files(*_files(place)) == digest
+
+
 def _files(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*") if path.is_file())
+    """Return the files of a policy; of a run folder, only weights and card."""
+    paths = (folder / WEIGHTS, folder / CARD) if (folder / CARD).is_file() else sorted(folder.rglob("*"))
+    return [path for path in paths if path.is_file()]
 
 
 def _seed_all(seed: int) -> None:
@@ -408,10 +430,9 @@ def policy_of(line: dict[str, Any], folder: Path, trust: bool = False) -> Policy
     place = folder / "weights" / line["weights"]
     if not re.fullmatch("[0-9a-f]{16}", line["weights"]) or not place.is_dir():
         raise Unchecked("its weights are missing")
-    by_card = (place / CARD).is_file()
-    if of_files(*([place / WEIGHTS, place / CARD] if by_card else _files(place))) != line["weights"]:
+    if not _intact(folder, line["weights"]):
         raise ValueError("its weights have a different digest")
-    if by_card:
+    if (place / CARD).is_file():
         return find_policy(env_id, str(place))
     check_trust(name, trust)
     return playing(find_learner(name)[1](place), name, line["env"])

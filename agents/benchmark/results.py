@@ -136,7 +136,9 @@ def write(file: Path, lines: Iterable[Mapping[str, Any]]) -> None:
 
 def gather(folder: Path) -> Path:
     """Collect the lines of all pieces of a folder in its ``results.jsonl``, and return its path."""
-    write(folder / "results.jsonl", (line for file in sorted((folder / "lines").glob("*")) for line in read(file)))
+    write(
+        folder / "results.jsonl", (line for file in sorted((folder / "lines").glob("*.jsonl")) for line in read(file))
+    )
     return folder / "results.jsonl"
 
 

@@ -101,7 +101,7 @@ class Row:
     @property
     def learns(self) -> bool:
         """Whether the entrant is a learner."""
-        return self.mark > 0 or self.entrant == RECIPE
+        return any(cell.lines[0]["mark"] for cell in self.cells.values())
 
     @property
     def mean(self) -> Estimate | None:
@@ -115,18 +115,32 @@ class Row:
 
 
 def rows_of(lines: Iterable[Mapping[str, Any]]) -> list[Row]:
-    """Group lines into rows, with policies first, then learners by track and mark."""
-    groups: dict[tuple[Any, ...], dict[str, list[Mapping[str, Any]]]] = {}
+    """Group lines into rows, with policies first, then learners by track and mark.
+
+    A training counts once, however often it is among the lines. Another version of an entrant has its own row.
+
+    Raises:
+        ValueError: If lines come from different versions of an environment.
+    """
+    groups: dict[tuple[Any, ...], dict[str, dict[tuple[int, int], Mapping[str, Any]]]] = {}
+    digests: dict[tuple[str, str], str] = {}
+    fingerprints: dict[tuple[str, str], str] = {}
     for each in lines:
         name, mark, count = each["entrant"]["name"], each["mark"], each["episodes"]["count"]
-        few = None if count == episodes_of(each["id"]) else count
-        config = json.dumps(each["entrant"]["config"]) if mark else ""
-        key = (each["track"], 0 if name == RECIPE else mark, name, few, config)
-        groups.setdefault(key, {}).setdefault(each["id"], []).append(each)
+        env_id, digest = each["id"], each["entrant"]["digest"]
+        if fingerprints.setdefault((env_id, json.dumps(each["env"])), each["fingerprint"]) != each["fingerprint"]:
+            raise ValueError(f"results must be of one version of {env_id}, got {name} measured on another")
+        few = None if count == episodes_of(env_id) else count
+        learns = mark and name != RECIPE
+        first = digests.setdefault((name, "" if learns else env_id), digest)
+        if digest != first:
+            name += f" (version {digest})"
+        key = (each["track"], mark if learns else 0, name, few)
+        groups.setdefault(key, {}).setdefault(env_id, {}).setdefault((each["seed"], mark), each)
     order = {env_id: k for k, env_id in enumerate(all_ids())}
     rows = [
-        Row(track, mark, name, few, {env_id: Cell(cells[env_id]) for env_id in sorted(cells, key=order.__getitem__)})
-        for (track, mark, name, few, _), cells in groups.items()
+        Row(track, mark, name, few, {k: Cell([*cells[k].values()]) for k in sorted(cells, key=order.__getitem__)})
+        for (track, mark, name, few), cells in groups.items()
     ]
     return sorted(rows, key=lambda row: (row.learns, row.mark > 0, row.track, -row.mark))
 

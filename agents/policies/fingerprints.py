@@ -70,12 +70,14 @@ _cache: dict[str, str] = {}
 def of_sources(*modules: str, within: str = "gymnosoma") -> str:
     """Return a digest of the sources of modules and of the modules that they import.
 
-    Imports count if they are ``within`` the given package or in the module's own top-level package. The digest also
-    covers the files in ``assets`` of each animal involved.
+    Imports count if they are ``within`` the given package, in the module's own top-level package, or beside a module
+    that is not installed. The digest also covers the files in ``assets`` of each animal involved.
     """
     paths: dict[str, Path] = {}
-    names, own = list(modules), {name.partition(".")[0] for name in modules} - {"gymnosoma"}
-    prefixes = tuple(f"{package}." for package in (within, *own))
+    names, own = list(modules), {name.partition(".")[0] for name in modules}
+    for folder in {Path(spec.origin).parent for spec in map(_spec, modules) if spec} if "gymnosoma" not in own else ():
+        own |= {path.stem for path in folder.iterdir() if "site-packages" not in folder.parts}
+    prefixes = tuple(f"{package}." for package in (within, *own - {"gymnosoma"}))
     for name in names:  # imported names are appended during the loop
         spec = None if name in paths else _spec(name)
         if spec is None:

@@ -19,7 +19,7 @@ from gymnosoma.envs.core.arguments import one_of, printable, shown
 from .agent import Agent, ConstantAgent, FunctionAgent, Policy, RandomAgent, ReplayAgent, reference_policy
 from .card import CARD, WEIGHTS, load_policy, read_card
 from .evaluation import REPLAY_SEED, evaluate
-from .fingerprints import of_files, of_id, of_values
+from .fingerprints import of_files, of_id, of_sources, of_values
 from .registry import check_names, controllers_digest, full_id, own_module, references_of
 
 OWN = re.compile(r"[^\W\d][\w.]*:[^\W\d]\w*")
@@ -125,8 +125,8 @@ def own_policy(name: str) -> Policy:
     episode; a function with memory must clear it for these rows. A class is instantiated for each wave of episodes with
     the observation and action spaces of one row, and its method ``act(observations, first)`` is called. The optional
     attribute ``env`` contains arguments of the environment, such as ``{"actions": "modes"}``. Modules in the working
-    folder are found, too. Saved results are considered outdated if the module file changes, but not if files that it
-    imports or reads change.
+    folder are found, too. Saved results are considered outdated if the module or one that it imports from its folder
+    changes, but not if other files change.
 
     Raises:
         ValueError: If the module, function or class does not exist; names it.
@@ -148,8 +148,7 @@ def own_policy(name: str) -> Policy:
             raise ValueError(f"policy {name!r}: class {function!r} must have a method 'act', got {shown(act)}")
         return FunctionAgent(name, act, envs.task.action_size, True)
 
-    file = getattr(source, "__file__", None)
-    return Policy(name, make, dict(env), digest=lambda: of_files(*([Path(file)] if file else [])))
+    return Policy(name, make, dict(env), digest=lambda: of_sources(module, within=module))
 
 
 def _arguments(function: Callable[..., Any]) -> int:

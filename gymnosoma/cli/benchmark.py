@@ -70,7 +70,7 @@ def run(
     check_installed(*(libraries[piece.name] for piece in pieces if piece.name in libraries))
     digests = {piece.label: piece.digest for piece in pieces}  # fails early if a name is wrong
     for name in filter(OWN.fullmatch, policy or ()):
-        print(f"{name}: changes are detected in its module file only, not in files that the module imports or reads.")
+        print(f"{name}: changes are detected in modules of its folder only, not in other files.")
     with locked("folder", folder), workers(processes, ray) as engine:
         work: dict[str, Any] = {}
         for piece in pieces:
