@@ -8,6 +8,7 @@ import pygame
 import pytest
 
 from gymnosoma.agents.learning import training
+from gymnosoma.agents.support import files
 from gymnosoma.envs import Trajectory, simulate
 from gymnosoma.envs.core.draw import view
 from gymnosoma.envs.core.kernels.stepper import Stepper
@@ -47,12 +48,27 @@ def idle(tmp_path, monkeypatch):
         (("evaluate", SWIM, "--json-file", "none/a.json"), "save must be a file in an existing folder"),
         (("benchmark", "run", SWIM, "--policy", "nobody"), "policy must be"),
         (("sweep", "worm", "--over", "sigma=0,1", "--table", "a.txt"), "table must end in"),
+        (("simulate", "worm", "--film", "x.gif", "--size", "999999999x9"), "size: width must be"),
+        (("simulate", "worm", "--csv", "x.csv", "--slow", "0"), "slow must be"),
+        (("simulate", "worm", "--save", "x.npz", "--fps", "nan"), "fps must be"),
+        (("render", SWIM, "--save", "x.png", "x.gif"), "PIL must be installed for .gif"),
+        (("play", SWIM, "--size", "64x9"), "size: height must be"),
+        (("fit", "worm", "x.npy", "--save", "x.png", "--size", "9x64"), "size: width must be"),
+        (("fit", "worm", "x.npy", "--save", "none/x.json"), "save must be a file in an existing"),
+        (("import", "x.osim", "--save", "none/x.toml"), "to must be a file in an existing folder"),
+        (("benchmark", "run", SWIM, "--folder", "taken/config.json"), "folder must be a writable folder"),
+        (("benchmark", "table", "x.jsonl", "--out", "taken/config.json/x"), "out must be a writable folder"),
+        (("train", SWIM, "--seeds", "3", "--seed", "2", "--folder", "file"), "folder must be .*, got 'file-3'"),
+        (("tune", SWIM, "--folder", "taken/config.json"), "folder must be a writable folder"),
     ],
 )
 def test_it_is_checked_before_anything_is_computed(idle, tmp_path, monkeypatch, capsys, error_of, asked, message):
     for name in ("taken", "taken-1"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "config.json").touch()
+    (tmp_path / "file-3").touch()
+    real = files.find_spec
+    monkeypatch.setattr(files, "find_spec", lambda name: None if name == "PIL" else real(name))
     monkeypatch.setitem(sys.modules, "minari", None)
     monkeypatch.setitem(sys.modules, "h5py", None)
     told = error_of(*asked)

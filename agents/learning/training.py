@@ -14,7 +14,7 @@ from ..policies.answers import Answers
 from ..policies.config import CONFIG, RANGES, check_config, read_config
 from ..policies.fingerprints import of_id
 from ..policies.registry import references_of, searched, task_of
-from ..support.files import locked
+from ..support.files import check_folder, locked
 from ..support.schema import in_range
 from .runs import Run, recipe, versions_of
 
@@ -113,6 +113,7 @@ class Training:
                 in_range(name, getattr(self, name), low, high)
         if resume:
             return self._resumed(folder)
+        check_folder("folder", folder)
         if (folder / CONFIG).exists():
             raise ValueError(f"folder {str(folder)!r} already contains a run: use --resume to continue it, or --folder")
         return self._new()

@@ -19,7 +19,7 @@ from ..policies.evaluation import evaluate
 from ..policies.fingerprints import of_id
 from ..policies.lookup import find_policy
 from ..policies.registry import check_env, task_of
-from ..support.files import locked, replacing
+from ..support.files import check_folder, locked, replacing
 from ..support.workers import HERE, Workers, watched
 from .runs import VALIDATION, recipe
 from .training import train
@@ -77,6 +77,7 @@ def tune(
             raise ValueError(f"tune.{base['algorithm']}: {name} must be a list of values, got {values!r}")
     base["env"] |= env or {}
     check_env(env_id, base["env"])
+    check_folder("folder", folder)
     request = {"id": env_id, "seed": seed, "steps": steps, "recipe": base, "together": together}
     request["environment"] = of_id(env_id, base["env"])
     path = folder / STUDY

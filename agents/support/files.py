@@ -27,7 +27,11 @@ from gymnosoma.envs.core.files import PARTIAL, replacing
 TABLES = (".csv", ".json", ".parquet")
 """File suffixes of tables."""
 
-LIBRARIES = {".parquet": {"pandas": "gymnosoma[data]", "pyarrow": "pyarrow"}}
+LIBRARIES = {
+    ".parquet": {"pandas": "gymnosoma[data]", "pyarrow": "pyarrow"},
+    ".mp4": {"imageio_ffmpeg": "gymnosoma[film]"},
+    ".gif": {"PIL": "gymnosoma[film]"},
+}
 """Libraries needed for a file suffix, each with the package to install."""
 
 TRIAL = 2**16
@@ -51,6 +55,17 @@ def check_writable(name: str, path: Path) -> None:
                 trial.flush()
     except OSError as error:
         raise ValueError(f"{name} must be a writable file, got {str(path)!r}: {error.strerror}") from None
+
+
+def check_folder(name: str, path: Path) -> None:
+    """Raise ValueError, naming the argument, unless a folder is writable or can be created; nothing is created."""
+    _check_name(name, path)
+    try:
+        parent = next(each for each in (path, *path.absolute().parents) if each.exists())
+        with tempfile.TemporaryFile(dir=parent):
+            pass
+    except OSError as error:
+        raise ValueError(f"{name} must be a writable folder, got {str(path)!r}: {error.strerror}") from None
 
 
 def check_installed(*libraries: str) -> None:
@@ -133,8 +148,8 @@ def locked(name: str, place: Path, *, file: bool = False) -> Iterator[None]:
     Raises:
         ValueError: If another process has locked the path; names the process.
     """
-    _check_name(name, place)
     folder = place.parent if file else place
+    check_folder(name, folder)
     folder.mkdir(parents=True, exist_ok=True)
     note = folder / (f".{place.name}.lock" if file else ".lock")
     lock = FileLock(note.absolute(), blocking=False, is_singleton=True)

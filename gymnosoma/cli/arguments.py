@@ -16,6 +16,8 @@ from tyro.constructors import PrimitiveConstructorSpec
 
 from gymnosoma.agents.policies.fingerprints import of_values
 from gymnosoma.envs import Event
+from gymnosoma.envs.core.arguments import whole
+from gymnosoma.envs.core.env.batch import LARGEST, SMALLEST
 from gymnosoma.envs.core.files import check_file
 
 Id = Annotated[
@@ -77,6 +79,8 @@ def read_size(size: str) -> tuple[int, int]:
     width, _, height = size.partition("x")
     if not (width.isdecimal() and height.isdecimal()):
         raise ValueError(f"size must be WIDTHxHEIGHT in pixels, such as 960x540, got {size!r}")
+    for name, text in (("width", width), ("height", height)):
+        whole(f"size: {name}", int(text), SMALLEST, LARGEST)
     return int(width), int(height)
 
 

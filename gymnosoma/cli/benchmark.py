@@ -12,9 +12,10 @@ import tyro
 from gymnosoma.agents.benchmark import checks, entrants, protocol, results, tables
 from gymnosoma.agents.benchmark.learners import LEARNERS
 from gymnosoma.agents.learning.search import CONSTANT
+from gymnosoma.agents.policies.fingerprints import of_id
 from gymnosoma.agents.policies.lookup import OWN
 from gymnosoma.agents.policies.registry import all_ids, full_id
-from gymnosoma.agents.support.files import check_installed, locked, replacing
+from gymnosoma.agents.support.files import check_folder, check_installed, locked, replacing
 from gymnosoma.agents.support.schema import in_range
 from gymnosoma.agents.support.workers import Unfinished, watched, workers
 from gymnosoma.envs.core.arguments import choice
@@ -131,12 +132,23 @@ def check(
 def table(files: Annotated[tuple[Path, ...], tyro.conf.Positional], /, out: Path | None = None) -> None:
     """Show results files as one table.
 
+    A training that occurs more than once counts once. The table tells which results are of another version of an
+    environment, but does not verify results.
+
     Args:
         files: Results files, such as benchmark/results.jsonl; they may be compressed (.xz).
         out: Output folder for table.md and table.png.
     """
-    rows = tables.rows_of(line for file in files for line in results.read(file))
+    if out is not None:
+        check_folder("out", out)
+        check_installed("matplotlib")
+    lines = [line for file in files for line in results.read(file)]
+    rows = tables.rows_of(lines)
     tables.show(rows)
+    if repeated := len(lines) - sum(len(cell.lines) for row in rows for cell in row.cells.values()):
+        print(f"{repeated} of {len(lines)} lines repeat a training or a policy and do not count.")
+    if changed := {line["id"] for line in lines if line["fingerprint"] != of_id(line["id"], line["env"])}:
+        print(f"Measured on another version of the environment: {', '.join(sorted(changed))}.")
     if out is None:
         return
     from gymnosoma.agents.benchmark.pictures import draw

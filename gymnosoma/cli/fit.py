@@ -76,13 +76,11 @@ def fit(
     """
     from gymnosoma import recordings
     from gymnosoma.films.recorded import save_recorded
-    from gymnosoma.films.reel import FORMATS, check_film
+    from gymnosoma.films.reel import FORMATS
 
     width, height = read_size(size)
     outputs = check_saved("save", save, (".json", ".csv", *FORMATS))
     for path in outputs:
-        if path.suffix in FORMATS:
-            check_film("save", path)
         one = len(files) == 1 and not relaxation and (animal == "worm" or path.suffix == ".csv")
         if path.suffix != ".json" and not one:
             raise ValueError(f"save must end in .json for this study, got {str(path)!r}")

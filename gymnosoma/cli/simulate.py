@@ -96,13 +96,11 @@ def simulate(
     """
     from gymnosoma.agents.support.files import TABLES, check_saved, result, write_table
     from gymnosoma.envs.core.draw.view import open_display
-    from gymnosoma.films.reel import FORMATS, INSTEAD, Replay, check_film, play
+    from gymnosoma.films.reel import FORMATS, INSTEAD, Replay, check_playback, play
 
     width, height = read_size(size)
     files = check_saved("save", save, (".npz", *TABLES, *FORMATS))
-    for path in files:
-        if path.suffix in FORMATS:
-            check_film("save", path)
+    check_playback(fps, slow)
     if not files:
         open_display(INSTEAD)
     body = make_animal(animal, read_params_of(settings.param), {"scheme": settings.scheme, "dt": settings.dt})

@@ -34,6 +34,7 @@ def film(
 
     Raises:
         ValueError: If an argument is invalid, the file cannot be written, or the trajectory has no animal.
+        ImportError: If the library for the film is not installed.
 
     Examples:
         >>> from gymnosoma.films import film
@@ -42,8 +43,8 @@ def film(
         >>> film(simulate(Worm(), SineKymogram(), 2.0, every=0.05), "worm.png")
         41
     """
-    from .reel import Replay, check_film, play  # imported late, because most processes do not draw
+    from .reel import FORMATS, Replay, check_saved, play  # imported late, because most processes do not draw
 
     path = Path(path)
-    check_film("path", path)
+    check_saved("path", [[path]], FORMATS)
     return play(Replay(run, width, height, fps=fps, slow=slow, start=start, end=end), path.name, path, "path")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator, Mapping
-from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
@@ -16,7 +15,7 @@ import pygame
 from gymnosoma.agents.policies.agent import Policy
 from gymnosoma.agents.policies.lookup import find_policy
 from gymnosoma.agents.policies.registry import references_of
-from gymnosoma.agents.support.files import result
+from gymnosoma.agents.support.files import check_saved, result
 from gymnosoma.agents.support.interruption import noted_signals
 from gymnosoma.agents.support.progress import progress_bar
 from gymnosoma.envs.core.arguments import number, whole
@@ -25,8 +24,8 @@ from gymnosoma.envs.core.draw.view import Scene, View, Window, open_display
 from gymnosoma.envs.core.env.batch import FASTEST, LARGEST, SMALLEST
 from gymnosoma.envs.core.model.trajectory import Trajectory
 
-FORMATS = {".mp4": "imageio_ffmpeg", ".gif": "PIL", ".png": "pygame"}
-"""File suffixes of films and still images, with the module that writes each."""
+FORMATS = (".mp4", ".gif", ".png")
+"""File suffixes of films and still images."""
 
 INSTEAD = "without one, save a film or still image with --save"
 """Advice for machines without a display."""
@@ -162,8 +161,7 @@ class Replay:
             )
         for name, value in (("width", width), ("height", height)):
             whole(name, value, SMALLEST, LARGEST)
-        number("fps", fps, above=0, maximum=1000)
-        number("slow", slow, minimum=1e-6, maximum=1e6)
+        check_playback(fps, slow)
         number("start", start, minimum=0, maximum=float(run.time[-1]))
         end = float(run.time[-1] if end is None else number("end", end, minimum=start))
         rate = 1.0 / (run.every or float(run.time[1] - run.time[0])) if len(run.time) > 1 else fps
@@ -198,15 +196,10 @@ class Replay:
         """Close the film; it has no resources to release."""
 
 
-def check_film(name: str, path: Path) -> None:
-    """Raise ValueError, naming the argument, unless the suffix is supported and its library is installed."""
-    if path.suffix not in FORMATS:
-        raise ValueError(f"{name} must end in one of {', '.join(FORMATS)}, got {str(path)!r}")
-    if find_spec(FORMATS[path.suffix]) is None:
-        raise ValueError(
-            f"{name} must end in .png unless {FORMATS[path.suffix]} is installed (pip install 'gymnosoma[film]'), "
-            f"got {str(path)!r}"
-        )
+def check_playback(fps: float, slow: float) -> None:
+    """Raise ValueError unless frame rate (Hz) and slow-motion factor are in range."""
+    number("fps", fps, above=0, maximum=1000)
+    number("slow", slow, minimum=1e-6, maximum=1e6)
 
 
 def show_episode(
@@ -237,7 +230,7 @@ def show_episode(
     if save is None:
         open_display(INSTEAD)
     else:
-        check_film("save", save)
+        check_saved("save", [[save]], FORMATS)
     if not references_of(env_id):
         policy = "random" if policy == "baseline" else policy
         ghost = None if ghost == "baseline" else ghost
