@@ -202,7 +202,7 @@ def summary(env_id: str, policy: Policy, result: Episodes) -> dict[str, Any]:
     """Summarise an evaluation in values that JSON supports."""
     score = task_of(env_id, **policy.env).score
     values = result.score(score) * score.factor
-    failures = Counter(reason for reason in result.failures if reason)
+    failures = Counter(reason.partition(": ")[0] for reason in result.failures if reason)
     return {
         "id": env_id,
         "policy": policy.name,

@@ -2,7 +2,7 @@
 
 from .analysis import growth, linearise
 from .animal import Neuromechanic, at_joints
-from .curves import cubics
+from .curves import HIGHEST, cubics
 from .equilibrium import equilibrate, refuse_contacts
 from .keys import MUJOCO_CURVES, THELEN_CURVES
 from .model import Model, load
@@ -12,6 +12,7 @@ from .reader import LARGEST
 
 __all__ = [
     "COMPLIANT_TENDON",
+    "HIGHEST",
     "LARGEST",
     "MUJOCO_CURVES",
     "RIGID_TENDON",

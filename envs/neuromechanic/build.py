@@ -50,6 +50,7 @@ def build(description: Tables, modules: Mapping[str, Module]) -> dict[str, Any]:
     arrays = {"gravity": np.array(top["gravity"]), "platform": axis, **curves(top["curve"], names)}
     joints, bodies = _bodies(top["body"], names)
     arrays |= bodies
+    names.frames = _frames(top["frame"], names)
     arrays |= cylinder_arrays(top["cylinder"], names) | _splines(top["spline"], names)
     arrays |= muscle_arrays(top["muscle"], names, arrays)
     leaky, delays, neurons = _neurons(top["neuron"], names, arrays)
@@ -76,6 +77,7 @@ def build(description: Tables, modules: Mapping[str, Module]) -> dict[str, Any]:
         "followers": tuple(names.entries["body"][len(joints) :]),
         "inputs": inputs,
         "joints": joints,
+        "frames": names.frames,
         "modules": tuple(module._replace(reads=tuple(module.reads)) for module in modules.values()),
         "delays": delays,
         "wrench": wrench,
@@ -233,6 +235,19 @@ def _ball(joint: dict[str, Any], path: str, table: Tables) -> list[dict[str, Any
         }
         for i, start in enumerate([*place, *turn])
     ]
+
+
+def _frames(tables: Tables, names: Names) -> dict[str, tuple[int, NDArray[np.float64], NDArray[np.float64]]]:
+    """Return the body of each frame, and its rotation matrix and origin (m) in the body."""
+    frames = {}
+    for name, table in tables.items():
+        frame, path = read(keys.FRAME, table, f"frame.{name}", names), f"frame.{name}"
+        expect(name not in ("ground", *names.entries["body"]), path, "have another name than a body", name)
+        w, *u = np.array(frame["attitude"])
+        expect(abs(w * w + np.dot(u, u) - 1.0) < 1e-6, f"{path}.attitude", "be a unit quaternion", frame["attitude"])
+        R = (w * w - np.dot(u, u)) * np.eye(3) + 2.0 * np.outer(u, u) + 2.0 * w * np.cross(np.eye(3), u)
+        frames[name] = frame["body"], R, np.array(frame["at"])
+    return frames
 
 
 def _splines(tables: Tables, names: Names) -> Arrays:
@@ -414,6 +429,15 @@ def _wrenches(tables: Tables, names: Names) -> tuple[NDArray[np.float64], Arrays
     rows, driven = [], []
     constant = np.zeros((len(tables), 6))
     for w, (name, values) in enumerate(tables.items()):
+        own = values.get("body")
+        if isinstance(own, str) and own in names.frames:
+            (body, at), path = (
+                names.point([own, *values.get("at", keys.NOWHERE)], f"wrench.{name}.at"),
+                f"wrench.{name}",
+            )
+            straight = bool(np.allclose(names.frames[own][1], np.eye(3), atol=1e-12))
+            expect(straight or values.get("frame") != "body", f"{path}.frame", f"be world, as {own} is turned", "body")
+            values = {**values, "body": names.entries["body"][body], "at": at}
         wrench = read(keys.WRENCH, values, f"wrench.{name}", names)
         for part, value in enumerate(wrench["force"] + wrench["moment"]):
             if isinstance(value, tuple):

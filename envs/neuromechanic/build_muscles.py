@@ -134,6 +134,8 @@ def _muscle(model: dict[str, Any], path: str) -> dict[str, Any]:
         shape = [*(model[name] for name, _, _ in keys.MUJOCO_CURVES), 0.0, 0.0]
     else:
         shape = [model.get(name, default) for name, default, _ in keys.THELEN_CURVES]
+        if model.get("curves") == "own":
+            shape = [*(model[name] for name, _ in keys.OWN_CURVES), model["fibre_damping"], 0.0]
         slack = model.get("slack_length", 1.0)
         expect(slack >= SMALLEST, f"{path}.model.slack_length", "be a number greater than 0", slack)
     activation = model.get("activation", {"type": "smooth", "rise": 0.0, "fall": 0.0})

@@ -34,7 +34,7 @@ def curves(tables: Mapping[str, Any], names: Names) -> dict[str, NDArray[Any]]:
         start.append(len(places))
         limit("pieces of curves", len(places), path)
     names.entries["curve"] = tuple(tables)
-    wide = max([4, *map(len, pieces)])
+    wide = 1 << (max([4, *map(len, pieces)]) - 1).bit_length()  # `layout` pads to powers of two, at the end
     padded = [np.concatenate([np.zeros(wide - len(piece)), piece]) for piece in pieces]
     return arrays_of({"curve_start": start, "curve_x": places, "curve_piece": padded}, wide=wide)
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..core.arguments import shown
 from . import nerves
 from .animal import Neuromechanic
-from .muscles import COMPLIANT_TENDON, LEAST, force_length, force_velocity, passive_force, tendon_length
+from .muscles import ACTIVE, COMPLIANT_TENDON, LEAST, PASSIVE_FIBRE, VELOCITY, curve_of, stretched
 
 Vector = NDArray[np.float64]
 
@@ -214,18 +214,24 @@ def equilibrate(
         raise ValueError(f"cost must have shape ({m},) or ({m}, {m}) and be positive semidefinite, got {cost!r}")
     c = np.zeros(m) if linear is None else np.broadcast_to(np.asarray(linear, float), m)
     k = animal.mechanics(row)
-    low, high = muscle_limits(animal, row, *reach(animal))
     load = k["arm"].T @ k["force"] - k["tau"]
-    rows, least = k["arm"], low
+    rows = k["arm"]
     if reaction is None:
-        rows, least = np.vstack([rows, k["J"]]), np.r_[low, np.full(len(k["J"]), -np.inf)]
+        rows = np.vstack([rows, k["J"]])
     else:
         load = load - k["J"].T @ np.asarray(reaction, float)
+    idle = (np.abs(rows).max(0, initial=0.0) < 1e-9) & (np.abs(load) > 1e-6 * max(1.0, float(np.abs(load).max())))
+    if idle.any():
+        moved = ", ".join(f"{animal.model.bodies[i]} ({load[i]:.4g})" for i in np.flatnonzero(idle))
+        raise Infeasible(
+            f"no muscle or pin acts on joints with a load (N m or N): {moved}; lock these joints in the source model, "
+            "hold them with a [pin.NAME], or balance the load with a wrench"
+        )
     far = 1e3 * max(1.0, float(np.abs(load).max()) / max(float(np.abs(rows).max()), 1e-12))
-    size = len(rows)
-    Q = np.pad(Q, (0, size - m))
-    most = np.r_[high, np.full(size - m, far)]
-    c, least = np.r_[c, np.zeros(size - m)], np.maximum(least, -far)
+    low, high = muscle_limits(animal, row, *reach(animal))
+    free = np.full(len(rows) - m, far)
+    Q, c = np.pad(Q, (0, len(free))), np.r_[c, np.zeros(len(free))]
+    least, most = np.r_[np.maximum(low, -far), -free], np.r_[high, free]
     forces = quadratic_program(Q, c, rows.T, load, least, most, animal.model.bodies)
     return balance(animal, q, forces[:m], wrench)
 
@@ -274,12 +280,12 @@ def balance(
     fibres = np.zeros(animal.model.counts["fibres"])
     for m in np.flatnonzero(arrays["muscle"] == COMPLIANT_TENDON):
         most, optimal = arrays["max_force"][m], arrays["optimal_length"][m]
-        shape = int(arrays["curves"][m]), arrays["thelen"][m]
+        table = animal.table[0]
         height = optimal * np.sqrt(max(1.0 - arrays["cos_pennation"][m] ** 2, 0.0))
-        along = length[m] - arrays["slack_length"][m] * tendon_length(*shape, force[m] / most)
+        along = length[m] - arrays["slack_length"][m] * stretched(table, m, force[m] / most)
         fibre = float(np.hypot(along, height))
-        f = force[m] / most * fibre / along - passive_force(*shape, fibre / optimal)
-        still = force_length(*shape, fibre / optimal) * force_velocity(*shape, 0.0)[0]
+        f = force[m] / most * fibre / along - curve_of(table, m, PASSIVE_FIBRE, fibre / optimal)[0]
+        still = curve_of(table, m, ACTIVE, fibre / optimal)[0] * curve_of(table, m, VELOCITY, 0.0)[0]
         activation[m] = np.clip(f / still, LEAST, 1.0)
         fibres[arrays["fibre"][m]] = fibre
     own = arrays["activation"] >= 0

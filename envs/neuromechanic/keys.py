@@ -221,7 +221,7 @@ LONGEST_DELAY = 10.0
 """Longest delay of a synapse, s."""
 
 MUSCLES = ("rigid_tendon", "compliant_tendon", "short_range", "proportional")
-CURVES = ("de_groote", "thelen", "mujoco")
+CURVES = ("de_groote", "thelen", "mujoco", "own")
 ACTIVATIONS = ("smooth", "switched", "zajac")
 THELEN_CURVES = (
     ("tendon_strain", 0.04, "strain of the tendon at the maximal force"),
@@ -242,6 +242,13 @@ MUJOCO_CURVES = (
     ("fpmax", 1.3, "passive force at `lmax` according to MuJoCo's documentation; see its formula"),
 )
 """Name, default and meaning of the constants of MuJoCo's muscles, in the kernels' order, with MuJoCo's defaults."""
+OWN_CURVES = (
+    ("active", "active force by fibre length / optimal length"),
+    ("passive", "passive force by fibre length / optimal length"),
+    ("velocity", "factor on the active force by velocity / maximal velocity, from -1 to 1; increasing"),
+    ("tendon", "force of the tendon by its length / slack length; increasing"),
+)
+"""Name and meaning of the curves of ``curves = "own"``, in the kernels' order; forces are relative to the maximal."""
 CURVE_KINDS = ("simm", "linear", "polynomial")
 SHAPES = ("linear", "sigmoid", "tanh", "heaviside", "saturate")
 """Words that some keys accept, in the order of the kernels' constants in `muscles` and `nerves`."""
@@ -264,6 +271,7 @@ _DELAY = number(0.0, LONGEST_DELAY)
 _POWER = number(0.01, 10.0)
 _LEAST = number(0.0)
 _ABOVE_1 = number(1.0 + 1e-12)
+_CURVE = name("curve")
 _BOUNDS = {"lmin": number(0.0, 1.0 - 1e-12), "lmax": _ABOVE_1, "fvmax": number(1.0), "eccentric": _ABOVE_1}
 """Forms of constants of the curves that have other bounds than 0; ends of the active curve cannot be 1."""
 
@@ -310,6 +318,11 @@ BODY = (
     Key("parent", name("body", ground=True), "ground", "", "body to which the joint connects"),
     Key("joint", table(JOINT_KEYS), REQUIRED, "", "joint between parent and body"),
     Key("inertial", table(INERTIAL), {"mass": 0.0}, "", "mass properties; massless bodies must carry bodies with mass"),
+)
+FRAME = (
+    Key("body", name("body", ground=True), REQUIRED, "", "body that the frame is fixed to"),
+    Key("at", vector(3), NOWHERE, "m", "origin in the body"),
+    Key("attitude", vector(4), (1.0, 0.0, 0.0, 0.0), "1", "unit quaternion w, x, y, z of the axes in the body"),
 )
 CYLINDER = (
     Key("body", name("body", ground=True), REQUIRED, "", "body that the surface is fixed to"),
@@ -366,6 +379,8 @@ MUSCLE_MODEL = (
         Key(name, _BOUNDS.get(name, _LEAST), default, "1", f"of MuJoCo's curves: {meaning}", beside="curves=mujoco")
         for name, default, meaning in MUJOCO_CURVES
     ),
+    *(Key(name, _CURVE, REQUIRED, "", meaning, beside="curves=own") for name, meaning in OWN_CURVES),
+    Key("fibre_damping", _LEAST, 0.0, "1", "maximal forces at the maximal velocity", beside="curves=own"),
     Key("stiffness", _LEAST, REQUIRED, "1", "short-range stiffness, in maximal forces per optimal length", _SHORT),
     Key("viscosity", _LEAST, 0.0, "s", "in maximal forces times seconds per optimal length", _SHORT),
     Key("force_length", _LEAST, 1.0, "1", "force at the reference length, in maximal forces", _SHORT),
@@ -468,6 +483,7 @@ MODEL = (
     Key("gravity", vector(3), NOWHERE, "m/s^2", "acceleration due to gravity"),
     Key("inputs", INPUTS, [], "", "inputs in the order of the drive; required for more than one"),
     Key("body", tables("body"), {}, "", "bodies; at least one"),
+    Key("frame", tables("frame"), {}, "", "further frames for points, such as those of an imported model's bodies"),
     Key("curve", tables("curve"), {}, "", "functions for joints that follow another joint"),
     Key("cylinder", tables("cylinder"), {}, "", "surfaces that muscle paths wrap"),
     Key("muscle", tables("muscle"), {}, "", "muscles"),
@@ -485,6 +501,7 @@ KINDS = {
     "body.NAME.joint": JOINT_KEYS,
     "body.NAME.joint.limit": LIMIT,
     "body.NAME.inertial": INERTIAL,
+    "frame.NAME": FRAME,
     "curve.NAME": CURVE,
     "muscle.NAME": MUSCLE,
     "muscle.NAME.wraps": WRAP,

@@ -23,8 +23,8 @@ states outputs size leaky reads pushes balls:
 """Numbers of the model's parts, the first fields of its record."""
 
 # In the tables below, each line has names and their shape: numbers or padded counts. Padded counts are b for bodies, l
-# for bodies with followers, d for coefficients, e for points and wraps of a path, z for the state vector, ring for past
-# signals, and c for other parts. The type is float unless the line says int.
+# for bodies with followers, d for coefficients and g for pieces of curves, e for points and wraps of a path, z for the
+# state vector, ring for past signals, and c for other parts. The type is float unless the line says int.
 
 ARRAYS = """
 gravity platform: 3  # m/s^2; direction of the ground's motion, 0 for none
@@ -33,8 +33,8 @@ sequence coordinate: int c  # bodies after their parents (followers have the las
 curve: int c  # curve of followers, -1 for linear ones; unused for other bodies
 slope shift: c  # of linear followers: position = slope * position of the leader + shift
 curve_start: int c+1  # first piece of each curve
-curve_x: c  # start and origin of pieces; the first of two pieces with the same start ends there
-curve_piece: c d  # coefficients, highest power first
+curve_x: g  # start and origin of pieces; the first of two pieces with the same start ends there
+curve_piece: g d  # coefficients, highest power first
 parent joint: int c  # -1 for the ground; REVOLUTE, PRISMATIC or BALL and the next two
 axis at: c 3  # direction and position (m) of the joint in the parent
 mass: c  # kg
@@ -53,7 +53,7 @@ spline_time: c  # s
 spline_cubic: c 4  # coefficients, highest power first
 muscle curves: int c  # constants of `muscles`
 max_force optimal_length slack_length cos_pennation max_velocity: c  # N, m, m, 1, optimal lengths/s
-thelen: c 6  # constants of Thelen's or MuJoCo's curves, in the order of `keys`: 1
+thelen: c 6  # constants of Thelen's, MuJoCo's or own curves, in the order of `keys`: 1
 force_length short_stiffness short_viscosity reference_length: c  # 1, 1, s, m
 activation activation_kind: int c  # index of the activation, -1 for none; constant of `muscles`
 rise_time fall_time: c  # s
@@ -185,7 +185,7 @@ def _forms(bodies: int, wide: int) -> dict[str, tuple[str, tuple[int, ...]]]:
     """Return the types and unpadded shapes of the constants."""
     return {
         name: (form, shape)
-        for name, form, shape in _fields(ARRAYS, {"b": bodies, "c": -1, "c+1": -1, "4c": -1, "d": wide})
+        for name, form, shape in _fields(ARRAYS, {"b": bodies, "c": -1, "c+1": -1, "4c": -1, "g": -1, "d": wide})
     }
 
 
@@ -226,14 +226,19 @@ def pack(
         writes ``impulse`` (m, rows), ``mode``, ``contact_error`` and ``alternations`` of the last step.
     """
     paths = np.diff(arrays["path_start"]).max(initial=0) + 2 * np.diff(arrays["wrap_start"]).max(initial=0)
-    most = max(len(a) - name.endswith("_start") for name, a in arrays.items() if not name.startswith("point_"))
+    own = "curve_x", "curve_piece"
+    most = max(
+        len(a) - name.endswith("_start")
+        for name, a in arrays.items()
+        if name not in own and not name.startswith("point_")
+    )
     solved, points = counts["contacts"] * counts["contact_rows"], -(-len(arrays["point_body"]) // 4)
     b, c = _power(8, counts["bodies"]), _power(8, most, points, solved, counts["states"], counts["outputs"])
     counted = [name for name, _, _ in _fields(_COUNTS, {})]
     past = counts["depth"] * counts["delays"]
     wide = _power(4, arrays["curve_piece"].shape[1]), _power(8, counts["links"]), _power(8, int(paths))
     sizes = dict(zip("dle", wide, strict=True)) | {"b": b, "c": c, "c+1": c + 1, "4c": 4 * c}
-    sizes |= {"z": 2 * b + 3 * c, "ring": _power(256, past) if past else 1}
+    sizes |= {"g": _power(c, len(arrays["curve_x"])), "z": 2 * b + 3 * c, "ring": _power(256, past) if past else 1}
     table = np.zeros(1, [(name, "i8") for name in counted] + _fields(ARRAYS, sizes))
     for name in counted:
         table[name] = counts[name]

@@ -34,6 +34,7 @@ class Model:
             vector and of the signals. A body with a ball or free joint has three or six names, its own last.
         followers (tuple of str): Bodies with joints that follow another joint, numbered after ``bodies``.
         joints (tuple of Joint): Joint of each body in ``bodies``.
+        frames: Body, rotation matrix (3, 3) and origin (3,) m of each further frame, by name.
         modules (tuple of Module): Control modules.
         arrays: Constants by name, see `layout.ARRAYS`.
         counts: Numbers of bodies, muscles and other parts.
@@ -54,6 +55,7 @@ class Model:
     pins: tuple[str, ...]
     contacts: tuple[str, ...]
     joints: tuple[Joint, ...]
+    frames: dict[str, tuple[int, NDArray[np.float64], NDArray[np.float64]]]
     modules: tuple[Module, ...]
     delays: NDArray[np.float64]
     wrench: NDArray[np.float64]

@@ -8,9 +8,10 @@ from __future__ import annotations
 import math
 
 from ..core.kernels.jit import asinh, exp, inlined, kernel, log
+from .skeleton import curve
 
 RIGID_TENDON, COMPLIANT_TENDON, SHORT_RANGE, PROPORTIONAL = 0, 1, 2, 3
-DE_GROOTE, THELEN, MUJOCO = 0, 1, 2
+DE_GROOTE, THELEN, MUJOCO, TABLES = 0, 1, 2, 3
 SMOOTH, SWITCHED, ZAJAC = 0, 1, 2
 
 TENDON_RATE = math.log(6.0) / 0.049
@@ -27,6 +28,10 @@ shapes of the passive and the active curve, largest force of lengthening fibres,
 SHORTEST_FIBRE, LONGEST_FIBRE, MOST, PASSIVE = range(4)
 """Constants of MuJoCo's curves in ``shape`` (6,), all relative: smallest and largest length of active fibres, largest
 force of lengthening fibres, and twice the passive force halfway between optimal and largest length."""
+
+ACTIVE, PASSIVE_FIBRE, VELOCITY, TENDON, DAMPING = range(5)
+"""Constants of muscles with curves of their own in ``shape`` (6,): the numbers of these curves, and the damping of the
+fibres in maximal forces at the maximal velocity."""
 
 NEAR = 0.975
 """Fraction of the largest additional force of lengthening fibres up to which Thelen's curve is inverted."""
@@ -208,7 +213,9 @@ def contract(t, k, m, a, fibre, strength):
     kind, optimal, shape = t.muscle[m], t.optimal_length[m], t.thelen[m]
     curves = t.curves[m] if CURVES else DE_GROOTE
     most = strength * t.max_force[m]
-    if kind == RIGID_TENDON:
+    if CURVES and curves == TABLES:
+        contract_own(t, k, m, a, fibre, most)
+    elif kind == RIGID_TENDON:
         fibre, c = pennate(t, m, k.length[m] - t.slack_length[m])
         speed = t.max_velocity[m] * optimal * fastest(curves, a)
         rate = k.rate[m] * c
@@ -242,6 +249,69 @@ def contract(t, k, m, a, fibre, strength):
 
 
 @kernel
+def contract_own(t, k, m, a, fibre, most):
+    """Apply `contract` to a muscle with curves of its own and the maximal force ``most`` (N).
+
+    Its fibres can have damping: F = Fmax (a fl fv + fp + damping v) cos(alpha), where v is the relative velocity.
+    """
+    optimal, damping = t.optimal_length[m], t.thelen[m, DAMPING]
+    speed = t.max_velocity[m] * optimal
+    if t.muscle[m] == RIGID_TENDON:
+        fibre, c = pennate(t, m, k.length[m] - t.slack_length[m])
+        rate = k.rate[m] * c
+        f, slope = curve_of(t, m, VELOCITY, rate / speed)
+        active = a * curve_of(t, m, ACTIVE, fibre / optimal)[0]
+        force = active * f + curve_of(t, m, PASSIVE_FIBRE, fibre / optimal)[0] + damping * rate / speed
+        k.force[m] = most * c * max(force, 0.0)
+        k.slope[m] = most * c * c * (active * slope + damping) / speed if force > 0.0 else 0.0
+    else:
+        h = optimal * math.sqrt(max(1.0 - t.cos_pennation[m] ** 2, 0.0))
+        c = math.sqrt(max(1.0 - (h / fibre) ** 2, 1e-6)) if fibre > h else 1e-3
+        f = max(curve_of(t, m, TENDON, (k.length[m] - fibre * c) / t.slack_length[m])[0], 0.0)
+        active = max(a, LEAST) * curve_of(t, m, ACTIVE, fibre / optimal)[0]
+        rest = f / c - curve_of(t, m, PASSIVE_FIBRE, fibre / optimal)[0]
+        low, high, v = -1.0, 1.0, 0.0
+        for _ in range(40):  # Newton's method within bounds
+            g, slope = curve_of(t, m, VELOCITY, v)
+            excess = active * g + damping * v - rest
+            low, high = (low, v) if excess > 0.0 else (v, high)
+            v -= excess / max(active * slope + damping, 1e-9)
+            if not low < v < high:
+                v = 0.5 * (low + high)
+            if abs(excess) < 1e-12:
+                break
+        rate = speed * v
+        k.force[m], k.slope[m] = most * f, 0.0
+    k.fibre[m], k.fibre_rate[m] = fibre, rate
+
+
+@kernel
+def curve_of(t, m, part, x):
+    """Return a curve of muscle ``m`` at ``x`` (ACTIVE, PASSIVE_FIBRE, VELOCITY or TENDON), and its slope if known."""
+    curves, shape = t.curves[m], t.thelen[m]
+    if curves == TABLES:
+        y, slope, _ = curve(t, int(shape[part]), x)
+        return y, slope
+    if part == VELOCITY:
+        return force_velocity(curves, shape, x)
+    if part == TENDON:
+        return tendon_force(curves, shape, x), 0.0
+    return force_length(curves, shape, x) if part == ACTIVE else passive_force(curves, shape, x), 0.0
+
+
+@kernel
+def stretched(t, m, f):
+    """Return the length / slack length of the tendon of muscle ``m`` at the force ``f`` (maximal forces)."""
+    if t.curves[m] != TABLES:
+        return tendon_length(t.curves[m], t.thelen[m], f)
+    low, high = 0.9, 2.0
+    for _ in range(60):
+        x = 0.5 * (low + high)
+        low, high = (x, high) if curve_of(t, m, TENDON, x)[0] < f else (low, x)
+    return high
+
+
+@kernel
 def contract_proportional(t, k, m, e, strength):
     """Apply `contract` to a proportional muscle with excitation ``e``, Eq. 13."""
     k.fibre[m], k.fibre_rate[m] = k.length[m], k.rate[m]
@@ -257,19 +327,26 @@ def resting_fibre(t, m, length, a):
     """
     optimal = t.optimal_length[m]
     h = optimal * math.sqrt(max(1.0 - t.cos_pennation[m] ** 2, 0.0))
-    curves, shape = t.curves[m], t.thelen[m]
     low, high = max(0.2 * optimal, 1.01 * h), math.sqrt(length * length + h * h)
+    if tension(t, m, length, a, low, h) <= 0.0:
+        low = max(0.01 * optimal, 1.01 * h)
     for _ in range(60):
         fibre = 0.5 * (low + high)
-        c = math.sqrt(max(1.0 - (h / fibre) ** 2, 1e-6))
-        f = tendon_force(curves, shape, (length - fibre * c) / t.slack_length[m])
-        still = force_length(curves, shape, fibre / optimal) * force_velocity(curves, shape, 0.0)[0]
-        g = max(a, LEAST) * still + passive_force(curves, shape, fibre / optimal)
-        if f > g * c:
+        if tension(t, m, length, a, fibre, h) > 0.0:
             low = fibre
         else:
             high = fibre
     return 0.5 * (low + high)
+
+
+@kernel
+def tension(t, m, length, a, fibre, h):
+    """Return the excess of the tendon's force over that of fibres of length ``fibre`` and height ``h`` (m)."""
+    optimal = t.optimal_length[m]
+    c = math.sqrt(max(1.0 - (h / fibre) ** 2, 1e-6))
+    f = curve_of(t, m, TENDON, (length - fibre * c) / t.slack_length[m])[0]
+    still = curve_of(t, m, ACTIVE, fibre / optimal)[0] * curve_of(t, m, VELOCITY, 0.0)[0]
+    return f - (max(a, LEAST) * still + curve_of(t, m, PASSIVE_FIBRE, fibre / optimal)[0]) * c
 
 
 @kernel

@@ -22,7 +22,7 @@ LARGEST_FILE = 1 << 20
 
 LIMITS = dict.fromkeys(("muscle", "neuron", "cylinder", "motor", "inputs"), 1024)
 LIMITS |= {"curve": 256, "pieces of curves": 8192, "wraps": 2048}
-LIMITS |= {"body": 128, "spline": 256, "pin": 256, "contact": 64, "wrench": 256}
+LIMITS |= {"body": 128, "frame": 256, "spline": 256, "pin": 256, "contact": 64, "wrench": 256}
 LIMITS |= {"synapses": 2048, "points of paths": 8192, "times of splines": 2048}
 """Largest numbers of tables of each kind in a model, and of entries in all of them together."""
 
@@ -147,6 +147,7 @@ class Names:
             that of the state vector, with followers last. Joints have the order of the state vector.
         declared: Whether the model lists its inputs. If not, inputs are added when they first occur.
         proportional (set of str): Muscles without activation dynamics, with a force proportional to excitation.
+        frames: Body, rotation matrix (3, 3) and origin (3,) m in the body of each further frame.
         outputs: Index of the first output and number of outputs of each control module.
     """
 
@@ -154,6 +155,7 @@ class Names:
     declared: bool = False
     proportional: set[str] = field(default_factory=set)
     outputs: dict[str, tuple[int, int]] = field(default_factory=dict)
+    frames: dict[str, tuple[int, NDArray[np.float64], NDArray[np.float64]]] = field(default_factory=dict)
 
     def index(self, kind: str, value: Any, path: str, ground: bool = False) -> int:
         """Return the index of a name; -1 for the ground if ``ground`` allows it."""
@@ -177,6 +179,9 @@ class Names:
         """Return body and position of a point [body, x, y, z]."""
         placed = isinstance(value, list | tuple) and len(value) == 4 and all(map(is_number, value[1:]))
         expect(placed, path, "be [body, x, y, z]", value)
+        if isinstance(value[0], str) and value[0] in self.frames:
+            body, R, at = self.frames[value[0]]
+            return body, (R @ value[1:] + at).tolist()
         return self.index("body", value[0], path, ground=True), list(map(float, value[1:]))
 
     def signal(self, value: Any, path: str) -> tuple[int, int]:

@@ -100,8 +100,9 @@ def add_turning(A, V, S, speed):
 def curve(t, c, x):
     """Return the value of the piecewise polynomial ``c`` at ``x``, and its first two derivatives."""
     i, last = t.curve_start[c], t.curve_start[c + 1] - 1
-    while i < last and x >= t.curve_x[i + 1]:
-        i += 1
+    while i < last:
+        middle = (i + last + 1) // 2
+        i, last = (middle, last) if x >= t.curve_x[middle] else (i, middle - 1)
     d, y, slope, bend = x - t.curve_x[i], 0.0, 0.0, 0.0
     for j in range(t.curve_piece.shape[1]):
         bend = bend * d + 2.0 * slope

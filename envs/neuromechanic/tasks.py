@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
@@ -422,6 +422,43 @@ class StandGains(StandTask):
         observation.stiffness[0], observation.damping[0] = row.input[1], row.input[2]
 
 
+def held(model: dict[str, Any], fixed: Mapping[str, float] | Sequence[str]) -> dict[str, Any]:
+    """Pin joints of a description at positions (rad or m), by default their start; changes and returns ``model``."""
+    joints = {name: table["joint"] for name, table in model["body"].items()}
+    hinges = [name for name, joint in joints.items() if "axis" in joint and not {"follows", "fixed"} & set(joint)]
+    for name in fixed:
+        choice("fixed", name, hinges)
+        joint = joints[name]
+        place = fixed[name] if isinstance(fixed, Mapping) else joint.get("start", 0.0)
+        joint["start"], pin = number(f"fixed: {name}", place), f"fixed_{name}"
+        model.setdefault("spline", {})[pin] = {"times": [0.0, 1.0], "values": [place, place]}
+        model.setdefault("pin", {})[pin] = {"joint": name, "motion": f"spline.{pin}"}
+    return model
+
+
+STIFF = 100.0
+"""Natural frequency of a joint against its limit, rad/s; the damping is critical."""
+
+
+def limited(model: dict[str, Any], fixed: Collection[str], build: Callable[[Any], Neuromechanic]) -> Neuromechanic:
+    """Build a description with a limit at the ends of the ranges of joints that have a range and no limit.
+
+    The stiffness is in proportion to the inertia that moves with the joint in the start posture.
+    """
+    limits = {}
+    for name, table in model["body"].items():
+        joint = table["joint"]
+        if name not in fixed and "range" in joint and not {"follows", "fixed", "limit"} & set(joint):
+            low, high = joint["range"]
+            joint["limit"] = limits[name] = {"low": low, "high": high, "stiffness": [0.0], "transition": 0.02}
+    animal = build(model)  # the number of limits determines the compiled code
+    masses = np.diag(animal.mechanics(animal.rows(1))["M"])
+    for name, limit in limits.items():
+        mass = float(masses[animal.model.bodies.index(name)])
+        limit |= {"stiffness": [STIFF**2 * mass], "damping": 2.0 * STIFF * mass}
+    return build(model)
+
+
 class Pose(NeuromechanicTask):
     """Move a joint of any model to an angle and hold it there.
 
@@ -461,6 +498,9 @@ class Pose(NeuromechanicTask):
         "scheme": "``semi_implicit``, or the paper's ``rk4`` for models without contacts",
         "modules": "control modules by name",
         "contacts": "contact solver: ``modes``, ``staggered`` or ``sweep``; by default the model's",
+        "fixed": "joints to hold at their start position: names, or a mapping of names to positions, rad or m",
+        "ranges": "``end``: a joint that leaves its range ends the episode; ``limit``: stiff limits stop the joints at "
+        "their ranges; ``ignore``: ranges bound only starts and goals",
     }
 
     def __init__(
@@ -473,17 +513,28 @@ class Pose(NeuromechanicTask):
         dt: float = 1e-3,
         modules: Mapping[str, Any] | None = None,
         contacts: str | None = None,
+        fixed: Mapping[str, float] | Sequence[str] = (),
+        ranges: str = "end",
         params: Mapping[str, Any] | str | Path | None = None,
         **common: Any,
     ) -> None:
         super().__init__(**common)
+        choice("ranges", ranges, ("end", "limit", "ignore"))
         if params is not None:
             model = changed(model, params, modules)
-        self.animal = Neuromechanic(model, dt, scheme, modules=modules, contacts=contacts)
+        if fixed:
+            model = held(changed(model, None), fixed)
+
+        def build(source: Any) -> Neuromechanic:
+            return Neuromechanic(source, dt, scheme, modules=modules, contacts=contacts)
+
+        self.animal = limited(changed(model, None), fixed, build) if ranges == "limit" else build(model)
         bodies, joints = self.animal.model.bodies, self.animal.model.joints
         choice("joint", bodies[-1] if joint is None else joint, bodies)
         self.joint = len(bodies) - 1 if joint is None else bodies.index(joint)
         self.ranges = np.array([[one.low, one.high] for one in joints]).T
+        self.loose = np.array([body not in fixed for body in bodies])
+        self.bounds = np.where(self.loose & (ranges == "end"), self.ranges, [[-np.inf], [np.inf]])
         low, high = self.ranges[:, self.joint]
         middle = (0.75 * low + 0.25 * high, 0.25 * low + 0.75 * high)
         self.goal = _pair("goal", middle if goal is None else goal, low, high)
@@ -515,8 +566,8 @@ class Pose(NeuromechanicTask):
         episodes.memory["goal"] = episodes.options.get("goal", goal)
         start = np.array([joint.start for joint in joints])
         inner = np.minimum(0.05, 0.25 * (self.ranges[1] - self.ranges[0]))
-        start = np.clip(start + draws, self.ranges[0] + inner, self.ranges[1] - inner)
-        return {"q": start, "input": self.inputs[0]}
+        free = np.clip(start + draws, self.ranges[0] + inner, self.ranges[1] - inner)
+        return {"q": np.where(self.loose, free, start), "input": self.inputs[0]}
 
     def error(self, row: Any, memory: Any) -> Any:
         """Return goal minus position, rad or m."""
@@ -533,9 +584,15 @@ class Pose(NeuromechanicTask):
 
     def ending(self, row: Any, memory: Any) -> Any:
         for i in range(len(row.q)):
-            if row.q[i] < self.ranges[0, i] or row.q[i] > self.ranges[1, i]:
+            if row.q[i] < self.bounds[0, i] or row.q[i] > self.bounds[1, i]:
                 return BEYOND
         return 0.0
+
+    def reason(self, row: Any, ending: float) -> str:
+        for name, q, low, high in zip(self.animal.model.bodies, row["q"], *self.bounds, strict=True):
+            if not low <= q <= high:
+                return f"joint {name} has left its range, {low:.4g} to {high:.4g}: {q:.4g}"
+        return super().reason(row, ending)
 
     def info(self, row: Any, memory: Any, info: Any) -> None:
         info.error = abs(self.error(row, memory))

@@ -234,7 +234,7 @@ class Batch:
             return self.task.animal.failures[self.rows["status"][i]]
         if ending[i] == 0.0 or self.task.endings[ending[i]].success:
             return ""
-        return self.task.endings[ending[i]].reason
+        return self.task.reason(self.rows[i], ending[i])
 
     def observe(self, ids: NDArray[np.int64]) -> NDArray[Any]:
         """Make new observations in ``ids``, and return a copy of the stacked observations of all rows."""

@@ -255,6 +255,10 @@ class Task(ABC):
         """Return the ending: 0 while the episode continues, else a key of ``endings``."""
         return 0.0
 
+    def reason(self, row: Any, ending: float) -> str:
+        """Return the text of a failure, an ending of an episode with the last state ``row``."""
+        return self.endings[ending].reason
+
     def info(self, row: Any, memory: Any, info: Any) -> None:
         """Set the fields of ``informs`` in SI."""
         return
