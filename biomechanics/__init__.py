@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from .delays import characteristic_roots
-from .inverse import induced_accelerations, inverse_dynamics, moment_arms, static_optimisation, torques
-from .motions import Load, Motion, read_motion
+from .inverse import induced_accelerations, inverse_dynamics, moment_arms, point_path, static_optimisation, torques
+from .motions import Load, Motion, read_loads, read_motion
 from .mujoco import read_mujoco
 from .opensim import read_osim
 from .parts import Report
@@ -27,6 +27,8 @@ __all__ = [
     "load",
     "lqr",
     "moment_arms",
+    "point_path",
+    "read_loads",
     "read_motion",
     "static_optimisation",
     "torques",

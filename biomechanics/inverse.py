@@ -23,11 +23,12 @@ def smooth(animal: Neuromechanic, motion: Motion, cutoff: float | None = 6.0) ->
     Args:
         animal: Model with n joints.
         motion: Motion with T times and a column for each joint.
-        cutoff (Hz): Cutoff frequency of a fourth-order Butterworth filter, which is applied forwards and backwards
-            before the spline; None does not filter.
+        cutoff (Hz): Cutoff frequency of a third-order Butterworth filter, which is applied forwards and backwards
+            before the spline; None does not filter. As in OpenSim, the motion is first continued at both ends by half
+            its length, reflected at the end points.
 
     Raises:
-        ValueError: If a joint has no column, a value is not finite, the model has ball joints or free bodies, or the
+        ValueError: If a joint has no column, a column has gaps, the model has ball joints or free bodies, or the
             intervals to filter are not equal.
     """
     from scipy.interpolate import make_interp_spline
@@ -37,16 +38,20 @@ def smooth(animal: Neuromechanic, motion: Motion, cutoff: float | None = 6.0) ->
     if model.counts["balls"]:
         raise ValueError("model must have no balls or free bodies: a motion has no columns for them")
     turns = np.array([joint.revolute for joint in model.joints])
-    q = numbers("motion", np.stack([motion[name] for name in model.bodies], 1))
-    q = q * np.where(turns & motion.degrees, np.pi / 180.0, 1.0)
+    q = numbers("motion", np.stack([motion.filled(name) for name in model.bodies], 1))
+    time, q = motion.time, q * np.where(turns & motion.degrees, np.pi / 180.0, 1.0)
     if cutoff is not None:
         pace = np.diff(motion.time)
         if np.ptp(pace) > 1e-3 * pace.mean():
             raise ValueError("motion must have equal time intervals to be filtered; set cutoff=None")
         limit = 0.5 / float(pace.mean())
         number("cutoff", cutoff, above=0, maximum=0.99 * limit)
-        q = filtfilt(*butter(4, cutoff / limit), q, axis=0)
-    spline = make_interp_spline(motion.time, q, k=min(5, len(q) - 1))
+        more = len(q) // 2
+        q = np.concatenate([2.0 * q[0] - q[more:0:-1], q, 2.0 * q[-1] - q[-2 : -2 - more : -1]])
+        time = time[0] + float(pace.mean()) * np.arange(-more, len(q) - more)
+        q = filtfilt(*butter(3, cutoff / limit), q, axis=0, padlen=min(12, len(q) - 1))
+    ends = ([(3, np.zeros(q.shape[1])), (4, np.zeros(q.shape[1]))],) * 2 if len(q) > 5 else None
+    spline = make_interp_spline(time, q, k=min(5, len(q) - 1), bc_type=ends)
     return spline(motion.time), spline(motion.time, 1), spline(motion.time, 2)
 
 
@@ -74,19 +79,57 @@ def torques(
 ) -> Trajectory:
     """Compute `inverse_dynamics` from joint positions, velocities and accelerations (T, n)."""
     arrays, row = animal.model.arrays, animal.rows(1)
-    bodies = (*animal.model.bodies, *animal.model.followers)
-    for load in loads:
-        choice("loads: body", load.body, bodies)
-    pushes = [(bodies.index(load.body), *load.at(time)) for load in loads]
+    frames = [
+        [_frame(animal, f"loads: {key}", getattr(load, key)) for key in ("body", "axes", "origin")] for load in loads
+    ]
+    forces = [load.at(time) for load in loads]
     torque = np.empty_like(q)
     for i in range(len(time)):
         row["q"], row["v"] = q[i], v[i]
         k = animal.mechanics(row)
         torque[i] = k["M"] @ qdd[i] + k["bias"]
-        for body, force, point, moment in pushes:
-            whole = np.concatenate([np.cross(point[i], force[i]) + moment[i], force[i]])
-            torque[i] -= at_joints(k, arrays, body, whole)
+        for load, (body, axes, origin), parts in zip(loads, frames, forces, strict=True):
+            R, _ = _placed(k, axes)
+            turn, centre = _placed(k, origin if load.point else body)
+            force, point, moment = R @ parts[0][i], turn @ parts[1][i] + centre, R @ parts[2][i]
+            torque[i] -= at_joints(k, arrays, body[0], np.concatenate([np.cross(point, force) + moment, force]))
     return Trajectory(time, {"q": q, "v": v, "qdd": qdd, "torque": torque}, None)
+
+
+Frame = tuple[int, Vector, Vector]
+"""Body (-1 for the ground), and rotation matrix and origin (m) of a frame in it."""
+
+
+def _frame(animal: Neuromechanic, argument: str, name: str) -> Frame:
+    """Return a body or frame by its name."""
+    model = animal.model
+    bodies = (*model.bodies, *model.followers)
+    choice(argument, name, (*bodies, *model.frames, "ground"))
+    straight = bodies.index(name) if name in bodies else -1, np.eye(3), np.zeros(3)
+    return model.frames.get(name, straight)
+
+
+def _placed(k: dict[str, Vector], frame: Frame) -> tuple[Vector, Vector]:
+    """Return rotation matrix and origin (m) of a frame in the world, from the result of `Neuromechanic.mechanics`."""
+    body, R, p = frame
+    return (R, p) if body < 0 else (k["turn"][body] @ R, k["turn"][body] @ p + k["origin"][body])
+
+
+def point_path(animal: Neuromechanic, run: Trajectory, body: str, at: ArrayLike = (0.0, 0.0, 0.0)) -> Vector:
+    """Compute the positions (T, 3) m of a point of a body in the world, from the joint positions ``q`` of a trajectory.
+
+    Args:
+        animal: Model.
+        run: Trajectory with ``q`` (T, n), from `inverse_dynamics` or `simulate`.
+        body: Name of a body or frame of the model.
+        at ((3,) float, m): Point in the frame of the body.
+    """
+    frame, row, path = _frame(animal, "body", body), animal.rows(1), []
+    for q in run["q"]:
+        row["q"] = q
+        R, p = _placed(animal.mechanics(row), frame)
+        path.append(R @ np.asarray(at, float) + p)
+    return np.array(path)
 
 
 HELD = 1e-3

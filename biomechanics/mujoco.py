@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gymnosoma.envs.neuromechanic import LARGEST, MUJOCO_CURVES
+from gymnosoma.envs.neuromechanic import HIGHEST, LARGEST, MUJOCO_CURVES
 
 from .parts import Place, Report, united
 
@@ -31,6 +31,13 @@ def _turn(quaternion: Any) -> Vector:
     return np.array(Rotation.from_quat([x, y, z, w]).as_matrix())
 
 
+_ACTUATOR = """
+acc0 actadr actnum biasprm biastype cranklength ctrladr ctrlnum ctrlspec dynprm dyntype gainprm gaintype gear group
+history historyadr length0 lengthrange outadr outnum plugin trnid trntype user ctrllimited actlimited
+"""
+"""Fields of actuators that are used, have no effect in MuJoCo either, or follow from others."""
+
+
 class _Importer:
     """Builder of the description of one model, for `read_mujoco`."""
 
@@ -38,8 +45,10 @@ class _Importer:
         self.m, self.kinds, self.report = m, mujoco.mjtObj, Report()
         self.find = lambda kind, i: mujoco.mj_id2name(m, kind, i)
         self.names: dict[tuple[int, int], str] = {}
+        self.used: dict[int, dict[str, int]] = {}
         self.body: dict[str, Any] = {}
         self.curve: dict[str, Any] = {}
+        self.frame: dict[str, Any] = {}
         self.surface: dict[str, Any] = {}
         self.muscle: dict[str, Any] = {}
         self.motor: dict[str, Any] = {}
@@ -52,8 +61,7 @@ class _Importer:
         """Return the name of an object in the description: a valid key, unique among objects of its kind."""
         if (int(kind), i) not in self.names:
             label = self.find(kind, i) or f"{what}{i}"
-            others = [name for (other, _), name in self.names.items() if other == int(kind)]
-            self.names[int(kind), i] = self.report.rename(label, others)
+            self.names[int(kind), i] = self.report.rename(label, self.used.setdefault(int(kind), {"ground": 1}))
         return self.names[int(kind), i]
 
     def joint_name(self, j: int) -> str:
@@ -85,8 +93,9 @@ class _Importer:
                     self.report.refused.append(f"joint {self.joint_name(j)}: it follows itself")
                     return
                 chain.append(leader)
-            if f.order > 15:
-                self.report.refused.append(f"joint {self.joint_name(j)}: its polynomial has order {f.order}, above 15")
+            if f.order > HIGHEST:
+                what = f"its polynomial has order {f.order}, above {HIGHEST}"
+                self.report.refused.append(f"joint {self.joint_name(j)}: {what}")
                 continue
             self.leads[j] = leader, f
 
@@ -109,6 +118,10 @@ class _Importer:
                 self.body[own] = {"parent": body, "joint": joint}
                 body, p = own, p - at
             self.places.append(Place(body, R, p))
+            label = self.find(self.kinds.mjOBJ_BODY, b) or f"body{b}"
+            self.frame[self.report.rename(label, self.used.setdefault(int(self.kinds.mjOBJ_JOINT), {"ground": 1}))] = (
+                self.places[-1].frame()
+            )
             parts = (float(m.body_mass[b]), R @ m.body_ipos[b] + p, R @ _turn(m.body_iquat[b]))
             if body != "ground" and parts[0] > 0.0:
                 inertia = parts[2] @ np.diag(m.body_inertia[b]) @ parts[2].T
@@ -153,7 +166,15 @@ class _Importer:
         m = self.m
         for a in range(m.nu):
             own = self.name(self.kinds.mjOBJ_ACTUATOR, a, "actuator")
+            for field in [
+                each for each in dir(m) if each.startswith("actuator_") and each[9:] not in _ACTUATOR.split()
+            ]:
+                value = np.ravel(getattr(m, field)[a])
+                if value.any() and not (field[-5:] == "range" and np.array_equal(value, [0.0, 1.0])):
+                    self.report.ignored.append(f"{field[9:]} of actuator {own}: {' '.join(f'{x:g}' for x in value)}")
             try:
+                if m.actuator_forcelimited[a]:
+                    raise ValueError("limits of the force (forcerange) are not supported")
                 if m.actuator_trntype[a] == 3 and m.actuator_gaintype[a] == 2:
                     self.muscle[own] = self.pull(a, own)
                     self.report.taken.append(f"muscle {own}")
@@ -184,7 +205,7 @@ class _Importer:
         if not longest > shortest:
             raise ValueError("its lengthrange must be computed or given, and not empty")
         if m.actuator_dynprm[a, 2] > 0.0:
-            self.report.ignored.append(f"smoothing of the activation of {own}")
+            self.report.ignored.append(f"tausmooth of actuator {own}: {m.actuator_dynprm[a, 2]:g}")
         optimal = float(longest - shortest) / (high - low)
         shape = dict(zip((name for name, _, _ in MUJOCO_CURVES), (lmin, lmax, fvmax, fpmax), strict=True))
         model = {
@@ -298,6 +319,7 @@ def read_mujoco(source: Any, partial: bool = False) -> tuple[dict[str, Any], Rep
         raise ValueError(f"model {str(source)!r} has parts that are not supported: {'; '.join(refused)}")
     description = {"schema": 1, "gravity": compiled.opt.gravity.tolist(), "body": importer.body}
     parts: dict[str, Any] = {
+        "frame": importer.frame,
         "curve": importer.curve,
         "cylinder": importer.surface,
         "muscle": importer.muscle,

@@ -8,8 +8,10 @@ joints are at 0. Points and axes are rotated into these frames once, so that joi
 from __future__ import annotations
 
 import math
+import posixpath
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -19,7 +21,7 @@ from numpy.typing import NDArray
 
 from gymnosoma.envs.core.arguments import shown
 from gymnosoma.envs.core.files import check_file
-from gymnosoma.envs.neuromechanic import LARGEST, cubics
+from gymnosoma.envs.neuromechanic import HIGHEST, LARGEST, cubics
 
 from .parts import Place, Report, united
 
@@ -36,20 +38,25 @@ DEGREE = math.pi / 180.0
 # XML
 
 
-def parse(path: Path) -> Element:
-    """Return the model element of a file of format 4.
+def read_xml(path: Path, what: str) -> Element:
+    """Return the root of an XML file; error messages start with ``what``.
 
     Entities are rejected. Known errors in the XML of published models (``::`` in names) are corrected.
     """
     check_file(path, LARGEST_FILE)
     text = path.read_bytes().decode("utf-8", "replace")
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
-        raise ValueError(f"model {str(path)!r} must have no document type and no entities")
+        raise ValueError(f"{what} {str(path)!r} must have no document type and no entities")
     text = re.sub(r"^\s*<\?xml[^>]*\?>", "", text)
     try:
-        root = ElementTree.fromstring(re.sub(r"(?<=[<\w])::(?=\w)", "_", text))
+        return ElementTree.fromstring(re.sub(r"(?<=[<\w])::(?=\w)", "_", text))
     except ElementTree.ParseError as error:
-        raise ValueError(f"model {str(path)!r} cannot be read: {error}") from None
+        raise ValueError(f"{what} {str(path)!r} cannot be read: {error}") from None
+
+
+def parse(path: Path) -> Element:
+    """Return the model element of a file of format 4."""
+    root = read_xml(path, "model")
     version, model = root.get("Version", "0"), root.find("Model")
     if model is None or not version.isdecimal() or int(version) < 40000:
         raise ValueError(
@@ -66,22 +73,23 @@ def text_of(element: Element, key: str, default: str = "") -> str:
 
 def number_of(element: Element, key: str, default: float) -> float:
     """Return the number in a child."""
-    return float(numbers_of(element, key, str(default), 1)[0])
+    return float(numbers_of(element, key, str(default))[0])
 
 
 def numbers_of(element: Element, key: str, default: str = "0 0 0", count: int | None = None) -> Vector:
-    """Return the numbers in a child.
+    """Return the numbers in a child; infinite bounds of a range become the largest number of a model.
 
     Raises:
-        ValueError: If the text is not numbers, contains NaN, or their number is not ``count``.
+        ValueError: If the text is not finite numbers, or their number is not ``count``, by default that of ``default``.
     """
-    text = text_of(element, key) or default
+    text, count = text_of(element, key) or default, len(default.split()) if count is None else count
     try:
         values = np.array(text.split(), float)
     except ValueError:
         values = np.array([np.nan])
-    if np.isnan(values).any() or (count is not None and len(values) != count):
-        what = "a number" if count == 1 else "numbers"
+    values = np.clip(values, -LARGEST, LARGEST) if key == "range" else values
+    if not np.isfinite(values).all() or count not in (0, len(values)):
+        what = "a number" if count == 1 else f"{count or ''} numbers".strip()
         raise ValueError(f"{key} of {element.get('name', element.tag)} must be {what}, got {shown(text)}")
     return values
 
@@ -99,6 +107,11 @@ def last_of(path: str) -> str:
 def objects(model: Element, room: str) -> list[Element]:
     """Return the elements of a set such as ``BodySet``."""
     return list(model.findall(f"{room}/objects/*"))
+
+
+def inner_of(element: Element, key: str) -> Element | None:
+    """Return the first element within a child."""
+    return next(iter(element.findall(f"{key}/*")), None)
 
 
 def turned(angles: Vector) -> Vector:
@@ -127,13 +140,14 @@ def function_of(element: Element | None) -> dict[str, Any]:
         gain, offset = numbers_of(element, "coefficients", "1 0")
         return {"gain": float(gain), "offset": float(offset)}
     if kind == "MultiplierFunction":
-        inner = element.find("function")
-        return affine(function_of(None if inner is None else next(iter(inner), None)), number_of(element, "scale", 1.0))
+        return affine(function_of(inner_of(element, "function")), number_of(element, "scale", 1.0))
     if kind == "PolynomialFunction":
-        return {"curve": {"kind": "polynomial", "coefficients": _long(numbers_of(element, "coefficients", "0"))}}
+        return _polynomial(numbers_of(element, "coefficients", "0", 0))
     kinds = {"SimmSpline": "simm", "NaturalCubicSpline": "simm", "PiecewiseLinearFunction": "linear"}
     if kind in kinds:
-        x, y = numbers_of(element, "x"), numbers_of(element, "y")
+        x, y = numbers_of(element, "x", count=0), numbers_of(element, "y", count=0)
+        if len(x) != len(y) or len(x) < 2 or not (np.diff(x) > 1e-9).all():
+            raise ValueError(f"function {kind} must have at least 2 ascending x, and as many y")
         return {"curve": {"kind": kinds[kind], "x": x.tolist(), "y": y.tolist()}}
     raise ValueError(f"function {kind} is not supported; supported are {', '.join([*_FUNCTIONS, *kinds])}")
 
@@ -141,8 +155,12 @@ def function_of(element: Element | None) -> dict[str, Any]:
 _FUNCTIONS = "Constant", "LinearFunction", "MultiplierFunction", "PolynomialFunction"
 
 
-def _long(coefficients: Vector) -> list[float]:
-    return [0.0] * (2 - len(coefficients)) + coefficients.tolist()
+def _polynomial(coefficients: NDArray[Any]) -> dict[str, Any]:
+    """Return the function of a polynomial with these coefficients, highest power first."""
+    values = np.trim_zeros(coefficients, "f").tolist()
+    if len(values) > HIGHEST + 1:
+        raise ValueError(f"a polynomial can have at most {HIGHEST + 1} coefficients, got {len(values)}")
+    return {"curve": {"kind": "polynomial", "coefficients": [0.0] * (2 - len(values)) + values}}
 
 
 def affine(f: dict[str, Any], gain: float, offset: float = 0.0) -> dict[str, Any]:
@@ -151,8 +169,7 @@ def affine(f: dict[str, Any], gain: float, offset: float = 0.0) -> dict[str, Any
         return {"gain": gain * f["gain"], "offset": gain * f["offset"] + offset}
     curve = f["curve"]
     if curve["kind"] == "polynomial":
-        values = np.polyadd(gain * np.array(curve["coefficients"]), [offset]).tolist()
-        return {"curve": curve | {"coefficients": values}}
+        return _polynomial(np.polyadd(gain * np.array(curve["coefficients"]), [offset]))
     return {"curve": curve | {"y": [gain * y + offset for y in curve["y"]]}}
 
 
@@ -167,7 +184,7 @@ def composed(outer: dict[str, Any], inner: dict[str, Any]) -> dict[str, Any]:
         return {"gain": 0.0, "offset": value_of(outer, offset)}
     if curve["kind"] == "polynomial":
         power: Any = np.polyval(np.poly1d(curve["coefficients"]), np.poly1d([gain, offset]))
-        return {"curve": curve | {"coefficients": _long(power.coeffs)}}
+        return _polynomial(power.coeffs)
     pairs = sorted(((x - offset) / gain, y) for x, y in zip(curve["x"], curve["y"], strict=True))
     return {"curve": curve | {"x": [x for x, _ in pairs], "y": [y for _, y in pairs]}}
 
@@ -187,6 +204,18 @@ def value_of(f: dict[str, Any], x: float) -> float:
 # Skeleton
 
 
+def components(model: Element) -> Iterator[tuple[str, Element]]:
+    """Yield the path and the element of each component in the order of OpenSim, parents first."""
+    waiting = [("", model, False)]
+    while waiting:
+        path, element, named = waiting.pop()
+        if named:
+            yield path, element
+        for part in reversed(element):
+            own = part.tag.lower() if element is model and part.tag.endswith("Set") else part.get("name", "")
+            waiting.append((f"{path}/{own}" if own else path, part, bool(own)))
+
+
 class _Places(dict[str, Place]):
     """Places by body name; a body with a refused joint is missing."""
 
@@ -204,29 +233,54 @@ class Importer:
         self.body: dict[str, Any] = {}
         self.curve: dict[str, Any] = {}
         self.places: dict[str, Place] = _Places(ground=Place("ground", np.eye(3), np.zeros(3)))
-        self.frames: dict[str, Element] = {}
+        self.paths: dict[str, Element] = {}
+        self.path_of: dict[Element, str] = {}
+        self.located: dict[str, tuple[str, Vector, Vector]] = {"/ground": ("ground", np.eye(3), np.zeros(3))}
         self.coordinates: dict[str, Element] = {}
         self.depends: dict[str, tuple[str, dict[str, Any]]] = {}
         self.owner: dict[str, str] = {}
         self.masses: dict[str, list[tuple[float, Vector, Vector]]] = {}
-        self.names: dict[str, str] = {}
+        self.names: dict[Any, str] = {}
+        self.used: dict[str, dict[str, int]] = {}
         self.wrap_objects: dict[str, tuple[str, Element]] = {}
+        self.shared: dict[tuple[Any, ...], str] = {}
+        self.properties: dict[tuple[str, str, str], list[str]] = {}
 
-    def name(self, label: str) -> str:
-        """Return the unique name of a part in the description."""
-        if label not in self.names:
-            self.names[label] = self.report.rename(label, self.names.values())
-        return self.names[label]
+    def name(self, label: str, kind: str = "body", part: Element | None = None) -> str:
+        """Return the name of a part in the description, unique among parts of its kind.
+
+        Parts are told apart by their label, or by their element if it is passed.
+        """
+        key = kind, label if part is None else part
+        if key not in self.names:
+            self.names[key] = self.report.rename(label, self.used.setdefault(kind, {"ground": 1}))
+        return self.names[key]
 
     def skeleton(self) -> None:
         """Convert bodies and joints; unsupported parts are added to the report."""
-        for frame in self.model.iter("PhysicalOffsetFrame"):
-            self.frames.setdefault(frame.get("name", ""), frame)
+        for path, element in components(self.model):
+            if path in self.paths and element.tag in ("Body", "Coordinate"):
+                self.report.refused.append(f"{element.tag} {path}: another one has this name")
+            self.paths.setdefault(path, element)
+            self.path_of[element] = path
+            for wrap in objects(element, "WrapObjectSet"):  # the first of a name counts
+                self.wrap_objects.setdefault(wrap.get("name", ""), (path, wrap))
+            if element.tag == "Body":
+                self.located[path] = element.get("name", ""), np.eye(3), np.zeros(3)
         for coordinate in self.model.findall("JointSet/objects/*//Coordinate"):
-            self.coordinates[coordinate.get("name", "")] = coordinate
+            name = coordinate.get("name", "")
+            if self.coordinates.setdefault(name, coordinate) is not coordinate:
+                self.report.refused.append(f"Coordinate {name}: another joint has a coordinate of this name")
         self.couple()
         self.joints()
+        self.leaders()
         self.inertias()
+        names = {
+            label: self.name(label, part=body)
+            for body in objects(self.model, "BodySet")
+            if (label := body.get("name", "")) in self.places
+        }
+        self.description["frame"] = {name: self.places[label].frame() for label, name in names.items()}
         self.report.taken.append(f"coordinates: {', '.join(self.owner)}")
 
     def attempt(self, what: str, make: Callable[[], None]) -> None:
@@ -241,10 +295,7 @@ class Importer:
     def couple(self) -> None:
         """Find the coordinates that are locked or depend on another coordinate."""
         for name, coordinate in self.coordinates.items():
-            if truth_of(coordinate, "locked"):
-                value = number_of(coordinate, "default_value", 0.0)
-                self.depends[name] = "", {"gain": 0.0, "offset": value}
-                self.report.taken.append(f"coordinate {name}, locked at {value:g}")
+            self.attempt(f"coordinate {name}", lambda n=name, c=coordinate: self.hold(n, c))  # type: ignore[misc]
         for constraint in objects(self.model, "ConstraintSet"):
             name, kind = constraint.get("name", ""), constraint.tag
             if text_of(constraint, "isEnforced", "true") == "false":
@@ -252,17 +303,37 @@ class Importer:
             elif kind != "CoordinateCouplerConstraint":
                 self.report.refused.append(f"{kind} {name}: only CoordinateCouplerConstraint is supported")
             else:
-                others = text_of(constraint, "independent_coordinate_names").split()
-                dependent = text_of(constraint, "dependent_coordinate_name")
+                self.attempt(f"{kind} {name}", lambda c=constraint: self.depend(c))  # type: ignore[misc]
 
-                def make(c: Element = constraint, others: list[str] = others, dependent: str = dependent) -> None:
-                    if len(others) != 1:
-                        raise ValueError(f"it must have one independent coordinate, got {' '.join(others)}")
-                    inner = c.find("coupled_coordinates_function")
-                    f = function_of(None if inner is None else next(iter(inner), None))
-                    self.depends[dependent] = others[0], affine(f, number_of(c, "scale_factor", 1.0))
+    def hold(self, name: str, coordinate: Element) -> None:
+        """Hold a coordinate that is locked or prescribed."""
+        how, f = "locked", {"gain": 0.0, "offset": 0.0}
+        function = inner_of(coordinate, "prescribed_function")
+        if truth_of(coordinate, "locked"):
+            f["offset"] = number_of(coordinate, "default_value", 0.0)
+        elif truth_of(coordinate, "prescribed") and function is not None:
+            how, f = "prescribed", function_of(function)
+        else:
+            return
+        if "curve" in f or f["gain"] != 0.0:
+            raise ValueError("it is prescribed by a function of time; supported are constants")
+        self.depends[name] = "", f
+        self.report.taken.append(f"coordinate {name}, {how} at {f['offset']:g}")
 
-                self.attempt(f"{kind} {name}", make)
+    def depend(self, constraint: Element) -> None:
+        """Make a coordinate depend on another one by a coupler."""
+        others = text_of(constraint, "independent_coordinate_names").split()
+        dependent = text_of(constraint, "dependent_coordinate_name")
+        if len(others) != 1:
+            raise ValueError(f"it must have one independent coordinate, got {' '.join(others)}")
+        for coordinate in (dependent, others[0]):
+            if coordinate not in self.coordinates:
+                raise ValueError(f"the model has no coordinate {coordinate!r}")
+        if dependent in self.depends:
+            raise ValueError(f"{dependent} is locked, prescribed or coupled already")
+        f = function_of(inner_of(constraint, "coupled_coordinates_function"))
+        self.depends[dependent] = others[0], affine(f, number_of(constraint, "scale_factor", 1.0))
+        self.resolve(dependent, dict(IDENTITY))
 
     def resolve(self, coordinate: str, f: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         """Express a function of any coordinate as a function of a free coordinate.
@@ -275,48 +346,82 @@ class Importer:
                 break
             coordinate, inner = self.depends[coordinate]
             f = composed(f, inner)
+        if coordinate in self.depends:
+            raise ValueError(f"{coordinate} depends on itself")
+        if coordinate and coordinate not in self.coordinates:
+            raise ValueError(f"the model has no coordinate {coordinate!r}")
         return ("", f) if "curve" not in f and f["gain"] == 0.0 else (coordinate, f)
 
     # Joints
 
-    def frame(self, path: str, local: Mapping[str, Element]) -> tuple[str, Vector, Vector]:
-        """Return the body of a frame, and the frame's rotation matrix and origin (m) in the body."""
-        name = last_of(path)
-        frame = local.get(name) if "/" not in path.strip("/") or name not in self.body_names else None
-        if frame is None and name not in self.body_names:
-            frame = self.frames.get(name)
-        if frame is None:
-            if name not in self.body_names:
-                raise ValueError(f"the model has no frame {path!r}")
-            return name, np.eye(3), np.zeros(3)
-        body, R, p = self.frame(text_of(frame, "socket_parent"), {})
-        return body, R @ turned(numbers_of(frame, "orientation")), R @ numbers_of(frame, "translation") + p
+    def frame(self, owner: Element, socket: str) -> tuple[str, Vector, Vector]:
+        """Return the body of the frame in a socket of a component, and the frame's rotation and origin (m) in the body.
 
-    @property
-    def body_names(self) -> set[str]:
-        """Names of the bodies in the file, and ``ground``."""
-        return {"ground", *(body.get("name", "") for body in objects(self.model, "BodySet"))}
+        Sockets hold paths, absolute or relative to the component. If there is no such frame, the last name counts.
+        """
+        return self.locate(self._path(owner, text_of(owner, socket)))
+
+    def locate(self, path: str) -> tuple[str, Vector, Vector]:
+        """Return the body of a frame by its path, and the frame's rotation and origin (m) in the body."""
+        chain: list[Element] = []
+        while path not in self.located:
+            frame = self.paths[path]
+            if frame.tag != "PhysicalOffsetFrame" or frame in chain:
+                raise ValueError(
+                    f"{path} must be a body or a PhysicalOffsetFrame that is fixed to one, got {frame.tag}"
+                )
+            chain.append(frame)
+            path = self._path(frame, text_of(frame, "socket_parent"))
+        body, R, p = self.located[path]
+        for frame in reversed(chain):
+            turn, at = turned(numbers_of(frame, "orientation")), numbers_of(frame, "translation")
+            body, R, p = self.located[self.path_of[frame]] = body, R @ turn, R @ at + p
+        return body, R, p
+
+    def _path(self, owner: Element, path: str) -> str:
+        whole = posixpath.normpath(posixpath.join(self.path_of.get(owner, "/"), path))
+        if whole in self.paths:
+            return whole
+        named = self.labels.get(last_of(path), [])
+        if len(named) != 1:
+            wrong = f"there are several: {', '.join(named)}" if named else "the model has none of this name"
+            raise ValueError(f"frame {path!r} is not known; {wrong}")
+        return named[0]
+
+    @cached_property
+    def labels(self) -> dict[str, list[str]]:
+        """Paths of bodies, or else of offset frames, by their last name."""
+        labels: dict[str, list[str]] = {"ground": ["/ground"]}
+        for tag in ("Body", "PhysicalOffsetFrame"):
+            frames: dict[str, list[str]] = {}
+            for path, element in self.paths.items():
+                if element.tag == tag:
+                    frames.setdefault(last_of(path), []).append(path)
+            labels = frames | labels
+        return labels
 
     def joints(self) -> None:
         """Convert all joints, parents first."""
-        waiting = []
+        children: dict[str, list[tuple[Element, Any, Any]]] = {}
         for joint in objects(self.model, "JointSet"):
-            frames = {frame.get("name", ""): frame for frame in joint.findall("frames/*")}
-            parent = self.frame(text_of(joint, "socket_parent_frame"), frames)
-            waiting.append((joint, parent, self.frame(text_of(joint, "socket_child_frame"), frames)))
-        while waiting:
-            ready = [entry for entry in waiting if entry[1][0] in self.places]
-            if not ready:
-                names = ", ".join(joint.get("name", "") for joint, *_ in waiting)
-                self.report.refused.append(f"joints {names}: they are not connected to the ground")
-                return
-            for joint, parent, child in ready:
+
+            def find(j: Element = joint) -> None:
+                parent, child = self.frame(j, "socket_parent_frame"), self.frame(j, "socket_child_frame")
+                children.setdefault(parent[0], []).append((j, parent, child))
+
+            self.attempt(f"joint {joint.get('name')!r}", find)
+        bodies = ["ground"]
+        for body in bodies:
+            for joint, parent, child in children.pop(body, []):
                 what = f"joint {joint.get('name')!r}"
                 if child[0] in self.places:
                     self.report.refused.append(f"{what}: it closes a loop at {child[0]!r}")
                 else:
                     self.attempt(what, lambda j=joint, p=parent, c=child: self.joint(j, p, c))  # type: ignore[misc]
-                waiting = [entry for entry in waiting if entry[0] is not joint]
+                    bodies += [child[0]] if child[0] in self.places else []
+        if children:
+            names = ", ".join(entry[0].get("name", "") for entries in children.values() for entry in entries)
+            self.report.refused.append(f"joints {names}: they are not connected to the ground")
 
     def joint(self, joint: Element, parent: tuple[str, Vector, Vector], child: tuple[str, Vector, Vector]) -> None:
         """Convert a joint to a chain of joints, and place its child body."""
@@ -325,20 +430,21 @@ class Importer:
         for kind, axis, coordinate, f, name in self.axes(joint):
             direction = R0 @ axis
             coordinate, f = self.resolve(coordinate, f)
+            if not coordinate and (kind == "prismatic" or f["offset"] == 0.0):
+                at = at + direction * f["offset"] if kind == "prismatic" else at
+                continue
+            leads = coordinate not in self.owner and abs(f.get("gain", 0.0)) == 1.0 and f["offset"] == 0.0
+            own = self.name(coordinate if leads else f"{joint.get('name')}_{name}")
+            if own in self.body:
+                raise ValueError(f"there are two axes {own}; joints and coordinates must have different names")
             if not coordinate:
-                if kind == "prismatic":
-                    at = at + direction * f["offset"]
-                    continue
-                if f["offset"] == 0.0:
-                    continue
                 entry: dict[str, Any] = {"fixed": f["offset"]}
-            elif coordinate not in self.owner and abs(f.get("gain", 0.0)) == 1.0 and f["offset"] == 0.0:
-                name, direction = coordinate, direction * f["gain"]
-                self.owner[coordinate] = self.name(coordinate)
+            elif leads:
+                direction = direction * f["gain"]
+                self.owner[coordinate] = own
                 entry = self.free(coordinate)
             else:
-                entry = self.follower(coordinate, f, f"{joint.get('name')}_{name}")
-            own = self.name(name if name in self.owner else f"{joint.get('name')}_{name}")
+                entry = self.follower(coordinate, f, own)
             where = {"type": kind, "axis": direction.tolist(), "at": at.tolist()}
             self.body[own] = {"parent": body, "joint": where | entry}
             body, at = own, np.zeros(3)
@@ -346,11 +452,21 @@ class Importer:
         self.places[child[0]] = Place(body, turn, at - turn @ child[2])
         self.report.taken.append(f"{joint.tag} {joint.get('name')}: body {child[0]} moves with {body}")
 
+    def leaders(self) -> None:
+        """Give coordinates that move no axis one to one a massless joint, which their axes follow."""
+        for joint in [body["joint"] for body in self.body.values()]:
+            name = joint.get("follows")
+            if name is not None and name not in self.body:
+                coordinate = next(label for label in self.coordinates if self.name(label) == name)
+                self.owner[coordinate] = name
+                where = {"type": joint["type"], "axis": [1.0, 0.0, 0.0]}
+                self.body[name] = {"parent": "ground", "joint": where | self.free(coordinate)}
+
     def free(self, coordinate: str) -> dict[str, Any]:
         """Return the keys of the joint of a free coordinate."""
         element = self.coordinates[coordinate]
         keys: dict[str, Any] = {"start": number_of(element, "default_value", 0.0)}
-        low, high = np.clip(numbers_of(element, "range", "-99999 99999"), -LARGEST, LARGEST)
+        low, high = numbers_of(element, "range", "-99999 99999")
         if low < high:
             keys["range"] = [float(low), float(high)]
         return keys
@@ -360,7 +476,7 @@ class Importer:
         entry: dict[str, Any] = {"follows": self.name(coordinate)}
         if "curve" not in f:
             return entry | f
-        own = self.name(f"{name}_curve")
+        own = self.name(f"{name}_curve", "curve")
         self.curve[own] = f["curve"]
         return entry | {"by": own}
 
@@ -373,12 +489,14 @@ class Importer:
             for axis in joint.findall("SpatialTransform/TransformAxis"):
                 function = next((part for part in axis if part.tag not in ("coordinates", "axis")), None)
                 if function is not None and function.tag == "function":
-                    function = next(iter(function), None)
+                    function = inner_of(axis, "function")
                 name, coordinates = axis.get("name", ""), text_of(axis, "coordinates").split()
                 if len(coordinates) > 1:
                     raise ValueError(f"{name} depends on several coordinates, {' '.join(coordinates)}")
                 move = "prismatic" if name.startswith("translation") else "revolute"
                 direction = numbers_of(axis, "axis")
+                if not direction.any():
+                    raise ValueError(f"{name} must have an axis, got {shown(direction)}")
                 f = function_of(function)
                 entries.append((move, direction / np.linalg.norm(direction), (coordinates or [""])[0], f, name))
             order = {"translation1": 0, "translation2": 1, "translation3": 2}
@@ -394,6 +512,8 @@ class Importer:
         }
         if kind not in forms:
             raise ValueError(f"a {kind} is not supported; supported are CustomJoint, {', '.join(forms)}")
+        if len(names) < len(forms[kind]):
+            raise ValueError(f"a {kind} must have {len(forms[kind])} coordinates, got {len(names)}")
         return [(move, eye[i], names[c], dict(IDENTITY), f"{move}{i}") for move, i, c in forms[kind]]
 
     # Masses
@@ -401,18 +521,7 @@ class Importer:
     def inertias(self) -> None:
         """Add the masses of OpenSim's bodies to the bodies of the description that they move with."""
         for body in objects(self.model, "BodySet"):
-            name, mass = body.get("name", ""), number_of(body, "mass", 0.0)
-            if name not in self.places:
-                self.report.refused.append(f"body {name}: its joint was not imported")
-                continue
-            place = self.places[name]
-            xx, yy, zz, xy, xz, yz = numbers_of(body, "inertia", "0 0 0 0 0 0")
-            inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-            if (mass or inertia.any()) and place.body != "ground":
-                centre = place.R @ numbers_of(body, "mass_center") + place.p
-                self.masses.setdefault(place.body, []).append((mass, centre, place.R @ inertia @ place.R.T))
-            elif mass:
-                self.report.ignored.append(f"mass of body {name}, which is fixed to the ground")
+            self.attempt(f"body {body.get('name')}", lambda b=body: self.mass(b))  # type: ignore[misc]
         for name, parts in self.masses.items():
             entry = united(parts)
             xx, yy, zz, xy, xz, yz = entry["inertia"]
@@ -421,3 +530,17 @@ class Importer:
                 entry["exact"] = True
                 self.report.taken.append(f"inertia of {name}, unchanged although physically impossible")
             self.body[name]["inertial"] = entry
+
+    def mass(self, body: Element) -> None:
+        """Add the mass of a body to the body of the description that it moves with."""
+        name, mass = body.get("name", ""), number_of(body, "mass", 0.0)
+        if name not in self.places:
+            raise ValueError("its joint was not imported")
+        place = self.places[name]
+        xx, yy, zz, xy, xz, yz = numbers_of(body, "inertia", "0 0 0 0 0 0")
+        inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        if (mass or inertia.any()) and place.body != "ground":
+            centre = place.R @ numbers_of(body, "mass_center") + place.p
+            self.masses.setdefault(place.body, []).append((mass, centre, place.R @ inertia @ place.R.T))
+        elif mass:
+            self.report.ignored.append(f"mass of body {name}, which is fixed to the ground")

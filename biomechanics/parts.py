@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,11 +30,16 @@ class Report:
     ignored: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
 
-    def rename(self, label: str, others: Iterable[str]) -> str:
-        """Return a valid name for a part: letters, digits, ``_`` and ``-`` only, different from ``others``."""
-        name, used = re.sub(r"[^\w-]", "_", label), {"ground", *others}
+    def rename(self, label: str, used: dict[str, int]) -> str:
+        """Return a new valid name for a part: letters, digits, ``_`` and ``-`` only.
+
+        ``used`` counts how often a name was asked for; a number is added to names in use.
+        """
+        name = first = re.sub(r"[^\w-]", "_", label)[:80] or "_"
         while name in used:
-            name += "_"
+            used[first] += 1
+            name = f"{first}_{used[first]}"
+        used[name] = 1
         if name != label:
             self.renamed.append(f"{label} to {name}")
         return name
@@ -53,6 +57,13 @@ class Place:
     body: str
     R: Vector
     p: Vector
+
+    def frame(self) -> dict[str, Any]:
+        """Return the keys of the frame in a description."""
+        from scipy.spatial.transform import Rotation
+
+        x, y, z, w = Rotation.from_matrix(self.R).as_quat().tolist()
+        return {"body": self.body, "at": self.p.tolist(), "attitude": [w, x, y, z]}
 
     def point(self, x: Vector) -> list[Any]:
         """Return the description's ``[body, x, y, z]`` of a point (3,) m of the frame."""

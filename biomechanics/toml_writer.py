@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -21,7 +20,16 @@ def write_toml(description: Mapping[str, Any]) -> str:
 
 
 def _key(key: str) -> str:
-    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else json.dumps(key)
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _text(key)
+
+
+def _text(text: str) -> str:
+    """Return a string with all but printable characters escaped."""
+    valid = text.encode("utf-8", "replace").decode()
+    inner = (
+        "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in part) for part in re.split(r'(["\\])', valid)
+    )
+    return '"' + "".join("\\" + part if part in ('"', "\\") else part for part in inner) + '"'
 
 
 def _value(value: Any) -> str:
@@ -31,4 +39,4 @@ def _value(value: Any) -> str:
         return "[" + ", ".join(map(_value, value)) + "]"
     if isinstance(value, bool):
         return str(value).lower()
-    return repr(float(value)) if isinstance(value, float) else json.dumps(value)
+    return _text(value) if isinstance(value, str) else repr(float(value) if isinstance(value, float) else int(value))

@@ -5,6 +5,7 @@ import pytest
 
 from gymnosoma.biomechanics import load
 from gymnosoma.biomechanics.mujoco import read_mujoco
+from gymnosoma.biomechanics.self_check import check_lengths
 from gymnosoma.envs import simulate
 from gymnosoma.envs.neuromechanic import Neuromechanic
 
@@ -94,6 +95,15 @@ def test_masses_lengths_arms_and_forces_are_mujocos(pair):
     assert len(wound) > 2  # strings touch and do not
 
 
+def test_an_import_is_compared_with_its_source(pair, tmp_path):
+    path = tmp_path / "arm.xml"
+    path.write_text(XML)
+    assert check_lengths(pair[1], path) == ["lengths of 3 muscles: within 1 mm of the source"]
+    path.write_text(XML.replace('name="low" pos="-0.04', 'name="low" pos="-0.06'))
+    lines = check_lengths(pair[1], path)
+    assert [line.split(":")[0] for line in lines] == ["length of two", "length of three", "lengths of 1 muscles"]
+
+
 WRAP = """
 <mujoco>
   <worldbody>
@@ -159,6 +169,7 @@ def test_a_motion_is_mujocos():
             "WELD is not supp",
         ),
         ('<spatial name="two">', '<spatial name="two" stiffness="3">', "tendon two: stiffness and damping"),
+        ('fvmax="1.4"', 'forcerange="-5 0"', "actuator two: limits of the force"),
         (
             '<motor name="motor"',
             '<position name="motor"',
@@ -171,6 +182,13 @@ def test_what_is_not_supported_is_refused_by_name(old, new, told):
     with pytest.raises(ValueError, match=told):
         read_mujoco(mujoco.MjModel.from_xml_string(xml))
     read_mujoco(mujoco.MjModel.from_xml_string(xml), partial=True)
+
+
+def test_properties_of_actuators_without_effect_are_reported():
+    xml = XML.replace('fvmax="1.4"', 'fvmax="1.4" tausmooth="0.1" ctrlrange="0.1 1" damping="2"')
+    ignored = " ".join(read_mujoco(mujoco.MjModel.from_xml_string(xml))[1].ignored)
+    assert all(f"{name} of actuator two" in ignored for name in ("tausmooth", "ctrlrange", "damping"))
+    assert "of actuator" not in " ".join(read_mujoco(mujoco.MjModel.from_xml_string(XML))[1].ignored)
 
 
 def test_a_file_that_cannot_be_compiled_is_told(tmp_path):

@@ -1,5 +1,6 @@
 """HindlimbHold and a user's own arm: goals, rewards, agents, pictures."""
 
+import re
 from importlib import resources
 
 import gymnasium
@@ -236,3 +237,35 @@ def test_a_users_model_may_have_feet():
         assert env.render().shape == (180, 320, 3)
     finally:
         del gymnasium.registry[env_id]
+
+
+@pytest.mark.full
+def test_joints_are_held_or_stopped_and_failures_name_them():
+    model = asset("arm")
+    model["body"]["fore"]["joint"]["range"] = [0.2, 1.2]
+    kinds = {
+        "end": {"ranges": "end"},
+        "limit": {"ranges": "limit"},
+        "ignore": {"ranges": "ignore"},
+        "fixed": {"fixed": {"upper": 0.3}, "ranges": "ignore"},
+    }
+    ends = {}
+    for name, arguments in kinds.items():
+        env_id = f"gymnosoma/Range{name.capitalize()}-v0"
+        register_model(env_id, model, 300, joint="fore", **arguments)
+        env = gymnasium.make(env_id)
+        env.reset(seed=1)
+        over = False
+        while not over:
+            *_, ended, cut, info = env.step(np.array([-1.0, 1.0], np.float32))  # the biceps, with all its force
+            over = ended or cut
+        ends[name] = ended, info.get("failure", ""), *env.unwrapped.batch.rows["q"][0]
+    assert ends["end"][0] and re.fullmatch(r"joint fore has left its range, 0\.2 to 1\.2: 1\.2\d*", ends["end"][1])
+    assert not ends["limit"][0] and 1.2 < ends["limit"][3] < 1.35
+    assert ends["ignore"][3] > 1.4 and abs(ends["fixed"][2] - 0.3) < 1e-6
+    with pytest.raises(ValueError, match="fixed must be one of upper, fore"):
+        gymnasium.make(env_id, fixed=["wrist"])
+    with pytest.raises(ValueError, match="ranges must be one of end, limit, ignore"):
+        gymnasium.make(env_id, ranges="stop")
+    for name in kinds:
+        del gymnasium.registry[f"gymnosoma/Range{name.capitalize()}-v0"]

@@ -5,6 +5,7 @@ import importlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -29,6 +30,7 @@ def blocks(page):
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=lambda page: page.stem)
 def test_examples_of_a_page_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # where some of them write
+    shutil.copy(ROOT / "tests" / "opensim" / "arm26.osim", tmp_path)
     names = {}
     for block in blocks(page):
         exec(compile(block, str(page), "exec"), names)

@@ -19,7 +19,8 @@ def import_(
 ) -> None:
     """Convert an OpenSim or MuJoCo model to TOML.
 
-    The report lists the elements that were converted, renamed, ignored and rejected.
+    The report lists the elements that were converted, renamed, ignored and rejected. If the program that the model
+    comes from is installed, muscle lengths at random postures are compared with it.
 
     Args:
         file: OpenSim 4 model (.osim), or MuJoCo model (.xml, .mjb; requires the package mujoco).
@@ -27,7 +28,8 @@ def import_(
         partial: Leave out unsupported elements. Without this option they are an error.
     """
     from gymnosoma.biomechanics import import_model, write_toml
-    from gymnosoma.envs.neuromechanic import load
+    from gymnosoma.biomechanics.self_check import check_lengths
+    from gymnosoma.envs.neuromechanic import Neuromechanic, load
 
     if to is not None:
         if to.suffix != ".toml":
@@ -35,6 +37,7 @@ def import_(
         check_writable("to", to)
     description, report = import_model(file, partial)
     model = load(description)
+    report.taken += check_lengths(Neuromechanic(model), file) if model.muscles else []
     print(report)
     print(f"{len(model.bodies)} joints, {len(model.followers)} that follow, {len(model.muscles)} muscles")
     if to is not None:

@@ -17,6 +17,7 @@ from gymnosoma.agents.support.workers import Unfinished, Workers, watched, worke
 
 from .arguments import Arguments, Id, Params, Processes, Ray, folder_part, read_arguments
 from .evaluate import measure, show
+from .own_model import registered
 
 if TYPE_CHECKING:
     from gymnosoma.agents.learning.training import Training
@@ -29,8 +30,14 @@ STOPPING, LAST = (
 
 
 def train(
-    env_id: Id,
+    env_id: Id = "",
     /,
+    model: Path | None = None,
+    task: Literal["pose"] = "pose",
+    joint: str | None = None,
+    fixed: tuple[str, ...] = (),
+    ranges: Literal["end", "limit", "ignore"] = "end",
+    film: Path | None = None,
     algorithm: Literal["ppo", "sac", "cma", "supervised"] | None = None,
     steps: int | None = None,
     num_envs: int | None = None,
@@ -55,6 +62,14 @@ def train(
     second Ctrl-C stops immediately, and the updates after the last checkpoint are lost.
 
     Args:
+        model: Train on this OpenSim, MuJoCo or TOML model instead of ID. Its parts that are not supported are left out.
+            The run folder gets a film of an episode, unless --film names another file.
+        task: Task for --model. pose moves a joint to a goal and holds it there.
+        joint: Joint to move. By default, the last.
+        fixed: Joints of the model to hold at their start position, such as those of the pelvis.
+        ranges: Meaning of the joints' ranges: end ends an episode when a joint leaves its range, limit stops the joint,
+            and ignore does neither.
+        film: Film or still image of an episode of the trained policy (.mp4, .gif, .png).
         algorithm: Learning algorithm. By default, the recipe's.
         steps: Total number of steps. By default, the recipe's.
         num_envs: Number of parallel environments. By default, the recipe's.
@@ -74,13 +89,20 @@ def train(
     """
     from gymnosoma.agents.learning.runs import recipe as read_recipe
     from gymnosoma.agents.learning.training import Training
+    from gymnosoma.films.reel import show_episode
 
     for name, value in (("episodes", episodes), ("seeds", seeds)):
         if value < 1:
             raise ValueError(f"{name} must be at least 1, got {value!r}")
+    if (model is None) == (env_id == ""):
+        raise ValueError("train needs either ID or --model FILE")
     several = processes > 1 or ray is not None
     if several and seeds == 1:
         raise ValueError("processes and ray have no effect on a single run; combine them with --seeds")
+    if model is not None:
+        if several:
+            raise ValueError("processes and ray must not be given with --model: other processes do not know the model")
+        env_id = registered(model, joint, fixed, ranges)
     env_id, arguments = full_id(env_id), read_arguments(env, param)
     request = Training(
         env_id,
@@ -113,6 +135,10 @@ def train(
     for place, row in zip(folders.values(), rows, strict=True):
         _note_scores(place, row, others)
     show([*rows, *others])
+    for place in folders.values() if model is not None or film is not None else ():
+        path = place / "episode.gif" if film is None or len(folders) > 1 else film
+        show_episode(env_id, str(place), path, **arguments)
+        print(f"Film of an episode: {path}")
     print(f"Policy, learning curve and evaluation are in {', '.join(map(str, folders.values()))}.")
 
 
