@@ -52,7 +52,8 @@ def controllers():
     for entry in CATALOGUE:
         kind = task_class(f"gymnosoma/{entry.name}")
         for name, reference in references(kind).items():
-            marks = pytest.mark.full if name == "circuit" or "Stand" in entry.name else ()  # kernels of their own
+            own = reference.env.get("circuit") or "Stand" in entry.name
+            marks = pytest.mark.full if own else ()  # kernels of their own
             yield pytest.param(f"gymnosoma/{entry.name}", reference, id=f"{entry.name}-{name}", marks=marks)
 
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 import gymnasium
 import numpy as np
 import pytest
+from fixtures.reversing import reversing
 
 from gymnosoma.agents.controllers.worm import REFERENCES
 from gymnosoma.agents.policies.agent import reference_policy
 from gymnosoma.agents.policies.evaluation import evaluate
 from gymnosoma.envs import simulate
 from gymnosoma.envs.core.circuit.circuit import Circuit, Population
-from gymnosoma.envs.worm import Worm, WormParams, medium
+from gymnosoma.envs.worm import Worm, WormParams, active_joints, medium
 from gymnosoma.envs.worm.analysis import Gait
 from gymnosoma.envs.worm.tasks import Medium
+from papers.worm import circuits
 
 CIRCUIT = REFERENCES[Medium]["circuit"]
 
@@ -145,6 +147,33 @@ def test_what_a_worm_cannot_have_is_refused():
         Worm(circuit="ahead", scheme="published")
     with pytest.raises(ValueError, match="segments must be"):
         Worm(circuit=Circuit(30, [Population("b", "bistable", 1, delay=0.01, gain=2.0)], [], "b"))
+
+
+@pytest.mark.full
+def test_the_gaits_of_boyle_are_those_on_the_page():
+    """Within 5% of a prototype of 1 ms steps; joints that follow activation are within 6% of the authors' program."""
+    media = [circuits.gaits(Worm(circuit="boyle"), circuits.friction(index), 1)[0] for index in (0.0, 1.0)]
+    np.testing.assert_allclose([gait[:3] for gait in media], [(1.64, 1.97, 0.067), (0.459, 0.767, 0.224)], rtol=0.05)
+    index = [0.0, 0.1, 0.5, 1.0]
+    gaits = circuits.gaits(Worm(circuit="boyle"), circuits.friction(index) | active_joints(24), 4)
+    authors = np.array([circuits.AUTHORS[each] for each in index])
+    np.testing.assert_allclose(gaits[:, 0], authors[:, 0], rtol=0.06)
+    assert gaits[-1, 1] == pytest.approx(authors[-1, 1], rel=0.01)
+    rhythm = circuits.gaits(Worm(circuit="ventral_cord"), circuits.friction([0.0, 1.0]), 2)[:, 0]
+    assert rhythm[0] == pytest.approx(rhythm[1], rel=0.01)  # it does not feel the medium
+
+
+@pytest.mark.full
+def test_a_touch_stops_or_reverses_a_worm():
+    touches = [{"time": 10.0, "touch": [1.0, 0.0]}, {"time": 16.0, "touch": [0.0, 0.0]}]
+    stopping, back = Circuit.load("boyle", "worm").replace(B={"touch": (-3.0, 0.0)}), []
+    for circuit in (stopping, reversing()):
+        run = simulate(Worm(circuit=circuit), STILL, 16.0, 0.025, medium(1.0, 0.5), events=touches)
+        axis = run["head"] - run["tail"]
+        speed = np.sum(run["centre_velocity"] * axis, 1) / np.linalg.norm(axis, axis=1)
+        assert speed[run.time < 10.0].mean() > 0.15e-3
+        back.append(-0.025 * np.cumsum(speed[run.time >= 10.0]).min())
+    assert back[0] < 1e-5 and 0.3e-3 < back[1] < 0.5e-3
 
 
 @pytest.mark.full

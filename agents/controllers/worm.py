@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gymnosoma.envs.core.arguments import choice
+from gymnosoma.envs.core.circuit.circuit import Circuit
 from gymnosoma.envs.core.model.control import Controller, Flags, Floats, Values
 from gymnosoma.envs.worm.animal import Worm
 from gymnosoma.envs.worm.kymogram import KymogramPlayback, SineKymogram
@@ -178,9 +179,9 @@ class SteeredPlayback(WithoutCurl):
 class CircuitWeights:
     """The worm's own circuit with constant factors on the weights of its projections (default 1).
 
-    The weight ``waking`` rises linearly to its factor during the first ``rise`` s, like the amplitude of the paper's
-    sine during the first period. If all muscles of a straight body started together, they would bend it to the side of
-    the head, and the worm would coil up in thin media.
+    The weight ``waking`` of `ahead` rises linearly to its factor during the first ``rise`` s, like the amplitude of the
+    paper's sine during the first period. If all muscles of a straight body started together, they would bend it to the
+    side of the head, and the worm would coil up in thin media.
     """
 
     reads: tuple[str, ...] = ()
@@ -300,6 +301,20 @@ _CIRCUIT = Reference(
 )
 """The nervous system `ahead` with optimisable weights."""
 
+_BOYLE = Reference(
+    CircuitWeights,
+    {"circuit": "boyle", "actions": "weights"},
+    dict.fromkeys(("stretch_B", "B_muscle", "B_antagonist"), (0.3, 3.0)),
+)
+"""The nervous system of Boyle, Berri & Cohen (2012), by default with its published weights."""
+
+_CORD = Reference(
+    CircuitWeights,
+    {"circuit": "ventral_cord", "actions": "weights"},
+    dict.fromkeys(Circuit.load("ventral_cord", "worm").weights, (0.0, 2.0)),
+)
+"""The oscillators of Olivares, Izquierdo & Beer (2021) with weights found by CMA-ES."""
+
 _SEEING = Reference(
     lambda task: _forward(task, wave=MediumSine(task.animal.drive_size)), {**_ANGLES, "observe_medium": True}
 )
@@ -316,6 +331,8 @@ REFERENCES: References = {
             ),
             _ANGLES,
         ),
+        "boyle": _BOYLE,
+        "ventral_cord": _CORD,
     },
     Swim: {
         "baseline": Reference(_forward, _ANGLES, _STEERED),
@@ -326,6 +343,7 @@ REFERENCES: References = {
             ),
             _ANGLES,
         ),
+        "boyle": _BOYLE,
     },
     Medium: {
         "baseline": Reference(_forward, _ANGLES, _STEERED),
@@ -336,6 +354,7 @@ REFERENCES: References = {
         "baseline": Reference(_forward, _ANGLES, _STEERED),
         "oracle": _SEEING,
         "circuit": _CIRCUIT,
+        "boyle": _BOYLE,
     },
     Reach: {
         "baseline": Reference(_steered, _ANGLES, {"gain": (0.02, 0.3), **_WAVE}),

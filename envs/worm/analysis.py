@@ -49,3 +49,8 @@ class Gait:
         """Fraction of the variance of the joint angles at this frequency."""
         self.speed = float(np.linalg.norm(centre[-1] - centre[0]) / (time[-1] - time[0]))
         """Distance between first and last position of the centre over time, m/s."""
+        period = min(max(round(1.0 / (self.frequency * every)), 1), len(time) - 1)
+        sums = np.cumsum(np.vstack([np.zeros(2), centre]), 0)
+        track = (sums[period:] - sums[:-period]) / period
+        self.forward = float(np.linalg.norm(np.diff(track, axis=0), axis=1).mean() / every)
+        """Speed along the track of the centre, averaged over a period, m/s; it ignores turns."""

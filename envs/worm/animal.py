@@ -51,11 +51,12 @@ class Worm(InLanes):
             ``"published"``: the paper's semi-implicit Euler method.
         threads: Number of threads. Results do not depend on it.
         circuit (Circuit, file, or name): Nervous system, only with ``midpoint``: a `core.circuit.Circuit`, a TOML file,
-            or ``"ahead"``. The drive is added to its outputs, which are control angles. Rows then also have the
-            parameters of the circuit, ``feedback`` (n - 1,), a factor on each sensed joint angle, and ``tonic``, the
-            tonic drive of the populations with a ``tonic``, by default 1. The start value
-            ``kick`` (), by default 0.1 (switches: 1), excites all left cells of the first population; ``neuron``
-            sets the state of all cells.
+            ``"boyle"`` (Boyle, Berri & Cohen, 2012), ``"ventral_cord"`` (after Olivares, Izquierdo & Beer, 2021) or
+            ``"ahead"``. The drive is added to its outputs, which are control angles. Rows then also have the parameters
+            of the circuit; ``feedback`` (n - 1,), a factor on each sensed joint angle; ``tonic``, the tonic drive of
+            populations with a ``tonic``, by default 1; and with antagonists ``stiffening``, by default 0, see
+            `active_joints`. The start value ``kick`` (), by default 0.1 (switches: 1), excites all left cells of the
+            first population; ``neuron`` sets the state of all cells.
 
     Raises:
         ValueError: If the scheme is unknown, ``dt`` or ``threads`` is out of range, or the circuit does not fit.

@@ -73,6 +73,20 @@ TONIC = Option(0.0, 10.0, "1", "tonic drive of the circuit, such as that of the 
 STIFFENING = Option(0.0, 1.0, "1", "effect of the muscles' activation on stiffness and damping of the joints")
 """Additional parameter of a worm with a circuit that has antagonists."""
 
+
+def active_joints(joints: int) -> dict[str, Any]:
+    """Return options of joints whose stiffness and damping follow the activation of the muscles, as in Boyle et al.
+
+    They are the lateral springs of Boyle, Berri & Cohen (2012), 2 k R^2 per segment of L/48 with k = 0.02 N/m and a
+    damping of 25 ms k, in a body with the half width R = 40 um |sin arccos((i - 24)/24.2)|, i = 0 .. 48. The worm needs
+    a circuit with antagonists.
+    """
+    place = 48.0 * (np.arange(joints) + 1.0) / (joints + 1.0)
+    radius = 40e-6 * np.abs(np.sin(np.arccos((place - 24.0) / 24.2)))
+    stiffness = 0.02 * joints / 24.0 * radius**2
+    return {"stiffness": stiffness, "damping": 0.025 * stiffness, "stiffening": 1.0}
+
+
 PROFILE = ("rod_mass", "rod_length", "rod_friction")
 """Parameters of the rods, relative to a rod of the uniform body."""
 

@@ -90,8 +90,8 @@ class WormTask(Task):
             "angles (frames, joints) in rad with 32 frames per second"
         ),
         "circuit": (
-            "nervous system: a ``Circuit``, a file, or ``ahead``; actions add to its control angles, or set factors on "
-            'its projections with ``actions="weights"``'
+            "nervous system: a ``Circuit``, a file, ``boyle``, ``ventral_cord`` or ``ahead``; actions add to its "
+            'control angles, or set factors on its projections with ``actions="weights"``'
         ),
     }
 
