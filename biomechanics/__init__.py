@@ -35,12 +35,12 @@ __all__ = [
     "write_toml",
 ]
 
-READERS = {".osim": read_osim, ".xml": read_mujoco, ".mjb": read_mujoco}
+READERS = {".osim": read_osim, ".xml": read_mujoco}
 """Readers of other programs' models by file suffix."""
 
 
 def import_model(path: str | Path, partial: bool = False) -> tuple[dict[str, Any], Report]:
-    """Read an OpenSim (``.osim``, format 4) or MuJoCo (``.xml``, ``.mjb``) model.
+    """Read an OpenSim (``.osim``, format 4) or MuJoCo (``.xml``) model.
 
     Args:
         path: Model file. MuJoCo files require the package ``mujoco``.
@@ -54,7 +54,8 @@ def import_model(path: str | Path, partial: bool = False) -> tuple[dict[str, Any
     """
     reader = READERS.get(Path(path).suffix.lower())
     if reader is None:
-        raise ValueError(f"model must be an OpenSim (.osim) or MuJoCo (.xml, .mjb) file, got {str(path)!r}")
+        hint = "; save it as .xml with mujoco.mj_saveLastXML" if Path(path).suffix.lower() == ".mjb" else ""
+        raise ValueError(f"model must be an OpenSim (.osim) or MuJoCo (.xml) file, got {str(path)!r}{hint}")
     return reader(path, partial)
 
 

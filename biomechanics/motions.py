@@ -11,14 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gymnosoma.envs.core.arguments import shown
-from gymnosoma.envs.core.files import check_file
+from gymnosoma.envs.core.files import LARGEST_RECORDING, check_memory, read_bytes
 
 from .opensim_skeleton import Element, last_of, read_xml, text_of, truth_of
 
 Vector = NDArray[np.float64]
 
-LARGEST_FILE = 1 << 28
-"""Largest size of a motion file, bytes."""
+_ROWS = r"(?im)(?:^nrows\s*=\s*|\bnumframes\b.*\n\S+\s+\S+\s+)(\d+)"
 
 
 @dataclass(frozen=True)
@@ -85,11 +84,11 @@ def read_motion(path: str | Path) -> Motion:
     neither this flag nor a version, such as SIMM's.
 
     Raises:
-        ValueError: If the file cannot be read, its times do not increase, or a row has a wrong number of values.
+        ValueError: If the file cannot be read, its times do not increase, a row has a wrong number of values, a
+            column occurs twice, or there are fewer rows than the header says.
     """
     try:
-        check_file(Path(path), LARGEST_FILE)
-        text = Path(path).read_text("utf-8", "replace")
+        text = read_bytes(Path(path), LARGEST_RECORDING).decode("utf-8", "replace")
         lines = [(i, line.strip(" \r")) for i, line in enumerate(text.split("\n"), 1) if line.strip()]
         stripped = [line.strip() for _, line in lines]
         if Path(path).suffix.lower() == ".trc":
@@ -100,9 +99,15 @@ def read_motion(path: str | Path) -> Motion:
             end = [line.lower() for line in stripped].index("endheader")
             names = " ".join(stripped[end + 1 : end + 2]).split()
         time = names.index("time")
+        if len(set(names)) < len(names):
+            raise ValueError(f"its columns must have distinct names, got {shown(names)}")
+        check_memory(64 * len(names) * len(lines), len(text))
         table = np.array([_row(line, number, names) for number, line in lines[end + 2 :]], float)
-        if len(table) < 2 or not (np.diff(table[:, time]) > 0).all():
-            raise ValueError("it must have at least 2 rows with increasing times")
+        if len(table) < 2 or not (np.diff(table[:, time]) > 0).all() or not np.isfinite(table[:, time]).all():
+            raise ValueError("it must have at least 2 rows with increasing, finite times")
+        for count in re.findall(_ROWS, "\n".join(stripped[:end])):
+            if len(table) < float(count):
+                raise ValueError(f"it must have {count:.20} rows, as its header says, got {len(table)}")
         header = dict(
             re.findall(r"(?im)^(indegrees|version)[ \t]*[= \t][ \t]*(\S+)$", "\n".join(stripped[:end]).lower())
         )

@@ -6,18 +6,29 @@ Joint positions are relative to the initial posture ``qpos0``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gymnosoma.envs.core.files import SECONDS, check_file
 from gymnosoma.envs.neuromechanic import HIGHEST, LARGEST, MUJOCO_CURVES
 
-from .parts import Place, Report, united
+from .parts import LARGEST_FILE, Place, Report, united
 
 Vector = NDArray[np.float64]
+
+COMPILER_MEMORY = 1 << 32
+"""Largest memory of MuJoCo's compiler, bytes."""
+
+_COMPILE = """import resource, sys, mujoco
+resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[3]),) * 2)
+mujoco.mj_saveModel(mujoco.MjModel.from_xml_path(sys.argv[1]), sys.argv[2])"""
 
 _KINDS = "free", "ball", "prismatic", "revolute"
 """Joint types in the order of MuJoCo's ``mjtJoint``."""
@@ -281,11 +292,25 @@ class _Importer:
                 self.report.ignored.append(f"{what}: {count}")
 
 
+def _compile(path: Path, load: Callable[[str], Any]) -> Any:
+    """Compile a model in a child process, because some files make MuJoCo hang, crash or use all memory."""
+    check_file(path, LARGEST_FILE)
+    with TemporaryDirectory() as folder:
+        command = [sys.executable, "-c", _COMPILE, str(path), f"{folder}/model.mjb", str(COMPILER_MEMORY)]
+        try:
+            child = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
+        except subprocess.TimeoutExpired:
+            raise ValueError(f"it takes more than {SECONDS} s") from None
+        if child.returncode:
+            raise ValueError(" ".join(child.stderr.split("Error: ", 1)[-1].split())[-300:] or "MuJoCo crashes")
+        return load(f"{folder}/model.mjb")
+
+
 def read_mujoco(source: Any, partial: bool = False) -> tuple[dict[str, Any], Report]:
     """Read a MuJoCo model.
 
     Args:
-        source (mujoco.MjModel, or path): Compiled model, or a ``.xml`` or ``.mjb`` file.
+        source (mujoco.MjModel, or path): Compiled model, or a ``.xml`` file.
         partial: Whether to leave out unsupported parts instead of raising an error.
 
     Returns:
@@ -301,13 +326,9 @@ def read_mujoco(source: Any, partial: bool = False) -> tuple[dict[str, Any], Rep
         raise ValueError(f"model {str(source)!r} needs the package mujoco: pip install mujoco") from None
     compiled = source
     if not isinstance(source, mujoco.MjModel):
-        if not Path(source).is_file():
-            raise ValueError(f"model {str(source)!r} is not a file")
-        binary = Path(source).suffix.lower() == ".mjb"
-        load = mujoco.MjModel.from_binary_path if binary else mujoco.MjModel.from_xml_path
         try:
-            compiled = load(str(source))
-        except (ValueError, mujoco.FatalError) as error:
+            compiled = _compile(Path(source), mujoco.MjModel.from_binary_path)
+        except (OSError, ValueError, mujoco.FatalError) as error:
             raise ValueError(f"model {str(source)!r} cannot be compiled by MuJoCo: {error}") from None
     importer = _Importer(compiled, mujoco)
     importer.couple()

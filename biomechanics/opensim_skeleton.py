@@ -20,13 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gymnosoma.envs.core.arguments import shown
-from gymnosoma.envs.core.files import check_file
+from gymnosoma.envs.core.files import check_memory, read_bytes
 from gymnosoma.envs.neuromechanic import HIGHEST, LARGEST, cubics
 
-from .parts import Place, Report, united
+from .parts import LARGEST_FILE, Place, Report, united
 
-LARGEST_FILE = 16 << 20
-"""Largest size of a model file, bytes."""
+ELEMENT_BYTES = 256
+"""Memory of an element per ``<`` of the text, bytes."""
 
 Vector = NDArray[np.float64]
 Element = ElementTree.Element
@@ -43,8 +43,11 @@ def read_xml(path: Path, what: str) -> Element:
 
     Entities are rejected. Known errors in the XML of published models (``::`` in names) are corrected.
     """
-    check_file(path, LARGEST_FILE)
-    text = path.read_bytes().decode("utf-8", "replace")
+    try:
+        text = read_bytes(path, LARGEST_FILE).decode("utf-8", "replace")
+        check_memory(ELEMENT_BYTES * text.count("<"), len(text))
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{what} {str(path)!r} cannot be read: {error}") from None
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
         raise ValueError(f"{what} {str(path)!r} must have no document type and no entities")
     text = re.sub(r"^\s*<\?xml[^>]*\?>", "", text)

@@ -13,6 +13,9 @@ from gymnosoma.envs.core.arguments import printable
 
 Vector = NDArray[np.float64]
 
+LARGEST_FILE = 16 << 20
+"""Largest size of a model file, bytes."""
+
 
 @dataclass
 class Report:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gymnosoma.envs.core.arguments import choice, number, printable, shown, whole
-from gymnosoma.envs.core.files import check_file
+from gymnosoma.envs.core.files import LARGEST_TEXT, read_array, read_text
 from gymnosoma.envs.worm import KymogramPlayback
 
 Array = NDArray[np.float64]
@@ -105,9 +105,8 @@ class Kymogram:
         try:
             if path.suffix not in (".npy", ".csv", ".tsv", ".txt"):
                 raise ValueError(f"file name must end in .npy, .csv, .tsv or .txt, got {path.suffix!r}")
-            check_file(path)
             if path.suffix == ".npy":
-                values = np.load(path, mmap_mode="r", allow_pickle=False)
+                values = read_array(path, LARGEST_TEXT)
             else:
                 values, names = _table(path)
             notes = [f"{printable(path.name)}: {len(values)} frames of {values.shape[1]} columns"]
@@ -212,12 +211,14 @@ def _joints(directions: Array, n_joints: int) -> Array:
 
 def _table(path: Path) -> tuple[Array, list[str]]:
     """Read the numbers of a text file, NaN for missing ones, and the names of its columns, if any."""
-    with open(path, encoding="utf-8-sig") as file:
-        first = next((line for line in file if line.partition("#")[0].strip()), "")
-    separator = next((mark for mark in "\t;," if mark in first), ",")
-    cells = np.genfromtxt(path, str, delimiter=separator, autostrip=True, ndmin=2, encoding="utf-8-sig")
-    cells = np.where(np.isin(np.char.lower(np.char.strip(cells, '"')), MISSING), "nan", np.char.strip(cells, '"'))
+    lines = [line for line in (line.partition("#")[0] for line in read_text(path).splitlines()) if line.strip(" \r\n")]
+    separator = next((mark for mark in "\t;," if mark in "".join(lines[:1])), ",")
+    cells = [[cell.strip().strip('"') for cell in line.split(separator)] for line in lines]
     try:
-        return cells.astype(float), []
+        return _floats(cells), []
     except ValueError:
-        return cells[1:].astype(float), cells[0].tolist()
+        return _floats(cells[1:]), cells[0] if cells else []
+
+
+def _floats(cells: list[list[str]]) -> Array:
+    return np.array([[np.nan if cell.lower() in MISSING else float(cell) for cell in row] for row in cells], ndmin=2)

@@ -11,7 +11,9 @@ Unknown entries are ignored. Frames without a complete midline are gaps.
 from __future__ import annotations
 
 import csv
+import io
 import json
+import math
 import re
 import warnings
 import zipfile
@@ -22,8 +24,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gymnosoma.envs.core import files
 from gymnosoma.envs.core.arguments import choice, number, shown
-from gymnosoma.envs.core.files import check_file
 
 Array = NDArray[np.float64]
 
@@ -33,11 +35,12 @@ HEADS = ("first", "last")
 HIGHEST_RATE = 1e6
 """Largest frame rate of a recording, Hz."""
 
-LARGEST = 2 << 30
-"""Largest size of a file, bytes."""
-
 MOST_NUMBERS = 1 << 28
 """Largest number of values in a recording."""
+
+TABLES = ["coordinates", "coordinates/skeletons", "timeseries_data", "features_timeseries", "skeleton"]
+TABLES += ["trajectories_data"]
+"""Groups and tables of Tierpsy that are read."""
 
 UNEVEN = 0.02
 """Largest deviation of times from even ones, as a share of the interval between frames."""
@@ -121,13 +124,13 @@ def read_midlines(path: Path, hints: Hints) -> Recording:
     readers = {".npy": _npy, ".csv": _csv, ".wcon": _wcon, ".json": _wcon, ".zip": _wcon, ".hdf5": _hdf5, ".h5": _hdf5}
     if path.suffix.lower() not in readers:
         raise ValueError(f"file name must end in one of {', '.join(readers)}, got {path.suffix!r}")
-    check_file(path, LARGEST)
+    files.check_file(path, files.LARGEST_BINARY)
     return readers[path.suffix.lower()](path, hints)
 
 
 def _npy(path: Path, hints: Hints) -> Recording:
-    points = np.load(path, mmap_mode="r", allow_pickle=False)
-    if not isinstance(points, np.ndarray) or points.ndim != 3:
+    points = files.read_array(path)
+    if points.ndim != 3:
         raise ValueError("file must contain an array of shape (frames, points, 2)")
     return _in_plain_units(points, hints)
 
@@ -141,15 +144,15 @@ def _in_plain_units(points: Array, hints: Hints) -> Recording:
 
 
 def _csv(path: Path, hints: Hints) -> Recording:
-    with open(path, encoding="utf-8-sig", newline="") as file:
-        names = [name.strip().lower() for name in next(csv.reader(file), [])]
-        if names[:1] == ["scorer"]:
-            return _deeplabcut(file, hints)
-        columns = ("frame", "point", "x", "y")
-        if not set(columns) <= set(names):
-            raise ValueError(f"first line must name the columns frame, point, x, y, got {shown(', '.join(names))}")
-        with warnings.catch_warnings(action="ignore", category=UserWarning):  # for a file without frames
-            table = np.genfromtxt(file, delimiter=",", usecols=[names.index(name) for name in columns], ndmin=2)
+    file = io.StringIO(files.read_text(path, files.LARGEST_RECORDING), newline="")
+    names = [name.strip().lower() for name in next(csv.reader(file), [])]
+    if names[:1] == ["scorer"]:
+        return _deeplabcut(file, hints)
+    columns = ("frame", "point", "x", "y")
+    if not set(columns) <= set(names):
+        raise ValueError(f"first line must name the columns frame, point, x, y, got {shown(', '.join(names))}")
+    with warnings.catch_warnings(action="ignore", category=UserWarning):  # for a file without frames
+        table = np.genfromtxt(file, delimiter=",", usecols=[names.index(name) for name in columns], ndmin=2)
     index = _whole_numbers("frame and point", table[:, :2])
     index -= index.min(0)
     frames, width = (index.max(0) + 1).tolist()
@@ -188,7 +191,7 @@ def _deeplabcut(file: Any, hints: Hints) -> Recording:
     """Read keypoints, which follow the lines ``individuals`` (optional), ``bodyparts`` and ``coords``."""
     lines = csv.reader(file)
     head: dict[str, list[str]] = {}
-    for line in lines:
+    for line in filter(None, lines):
         head[line[0].strip().lower()] = [cell.strip() for cell in line[1:]]
         if "coords" in head or len(head) > 3:
             break
@@ -219,13 +222,13 @@ def _deeplabcut(file: Any, hints: Hints) -> Recording:
 
 def _wcon(path: Path, hints: Hints) -> Recording:
     if zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as archive:
-            (member,) = (each for each in archive.infolist() if not each.is_dir())
-            if member.file_size > LARGEST:
-                raise ValueError(f"zipped file must have at most {LARGEST} bytes, got {member.file_size}")
-            text = archive.read(member).decode("utf-8-sig")
+        with files.zipped(path, files.LARGEST_RECORDING) as archive:
+            members = [each for each in archive.infolist() if not each.is_dir()]
+            if len(members) != 1:
+                raise ValueError(f"zip file must contain one file, got {len(members)}")
+            text = files.decoded(archive.read(members[0]), path.stat().st_size)
     else:
-        text = path.read_text("utf-8-sig")
+        text = files.read_text(path, files.LARGEST_RECORDING)
     record = json.loads(text)
     if not isinstance(record, dict) or not isinstance(record.get("units"), dict) or "data" not in record:
         raise ValueError("file must contain an object with units and data")
@@ -235,6 +238,8 @@ def _wcon(path: Path, hints: Hints) -> Recording:
     data = record["data"] if isinstance(record["data"], list) else [record["data"]]
     if not all(isinstance(each, dict) and {"id", "t", "x", "y"} <= each.keys() for each in data):
         raise ValueError("each entry of data must have id, t, x and y")
+    if not data or not all(np.size(each["t"]) for each in data):
+        raise ValueError("each entry of data must have times")
     worm = hints.pick(each["id"] for each in data)
     data = [each for each in data if each["id"] == worm]
     units = record["units"]
@@ -335,6 +340,10 @@ def _hdf5(path: Path, hints: Hints) -> Recording:
     except ImportError:
         raise ImportError("h5py is not installed: pip install 'gymnosoma[recordings]'") from None
     with h5py.File(path, "r") as file:
+        for name in TABLES:
+            link = file.get(name, getlink=True)
+            if link is not None and not isinstance(link, h5py.HardLink):
+                raise ValueError(f"{name} must be in the file itself, got a link")
         if "coordinates/skeletons" in file and ("timeseries_data" in file or "features_timeseries" in file):
             return _features(file, hints)
         if "skeleton" in file and "trajectories_data" in file:
@@ -345,9 +354,18 @@ def _hdf5(path: Path, hints: Hints) -> Recording:
         )
 
 
+def _check_table(table: Any, size: int) -> None:
+    """Raise ValueError unless ``size`` bytes of a table, and its chunks, may be read from the file itself."""
+    if table.is_virtual or table.external:
+        raise ValueError(f"{table.name[1:]} must be in the file itself, got a link")
+    chunk = table.dtype.itemsize * math.prod(table.chunks or (1,))
+    files.check_memory(max(size, chunk), Path(table.file.filename).stat().st_size)
+
+
 def _column(table: Any, *names: str) -> NDArray[Any]:
     for name in names:
         if name in (table.dtype.names or ()):
+            _check_table(table, table.size * table.dtype[name].itemsize)
             return np.asarray(table[name])
     raise ValueError(f"{table.name[1:]} must have the column {' or '.join(names)}, got {shown(table.dtype.names)}")
 
@@ -387,6 +405,7 @@ def _points(table: Any, rows: NDArray[np.bool_]) -> Array:
     if table.ndim != 3 or table.shape[0] != len(rows):
         raise ValueError(f"{table.name[1:]} must have shape ({len(rows)}, points, 2), got {table.shape}")
     _check_size(int(rows.sum()), table.shape[1])
+    _check_table(table, int(rows.sum()) * math.prod(table.shape[1:]) * max(table.dtype.itemsize, 8))
     return np.asarray(table[np.flatnonzero(rows)], float)
 
 

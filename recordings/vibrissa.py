@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gymnosoma.envs import OpenLoop, Trajectory, simulate
 from gymnosoma.envs.core.arguments import number, numbers, printable, shown
-from gymnosoma.envs.core.files import check_file
+from gymnosoma.envs.core.files import read_text
 from gymnosoma.envs.whisker_chain import Whisker, WhiskerParams
 
 from .smoothing import smooth
@@ -82,12 +82,11 @@ class RecordedBase(OpenLoop):
         """
         path = Path(path)
         try:
-            check_file(path)
-            with open(path, encoding="utf-8-sig") as file:
-                names = [name.strip().lower() for name in file.readline().split(",")]
-                if "angle" not in names:
-                    raise ValueError(f"first line must name a column angle, got {shown(', '.join(names))}")
-                table = np.genfromtxt(file, delimiter=",", ndmin=2)
+            first, *lines = read_text(path).splitlines() or [""]
+            names = [name.strip().lower() for name in first.split(",")]
+            if "angle" not in names:
+                raise ValueError(f"first line must name a column angle, got {shown(', '.join(names))}")
+            table = np.genfromtxt(lines, delimiter=",", ndmin=2)
             columns = dict(zip(names, table.T, strict=True))
             if rate is None:
                 if "time" not in columns:

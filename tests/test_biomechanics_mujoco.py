@@ -195,5 +195,7 @@ def test_a_file_that_cannot_be_compiled_is_told(tmp_path):
     (tmp_path / "x.xml").write_text("<mujoco><worldbody><body/></worldbody>")
     with pytest.raises(ValueError, match=r"x.xml' cannot be compiled by MuJoCo: XML"):
         load(tmp_path / "x.xml")
-    with pytest.raises(ValueError, match=r"y.mjb' is not a file"):
+    with pytest.raises(ValueError, match=r"y.xml' cannot be compiled by MuJoCo"):
+        load(tmp_path / "y.xml")
+    with pytest.raises(ValueError, match="mj_saveLastXML"):
         load(tmp_path / "y.mjb")

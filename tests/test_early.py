@@ -80,6 +80,6 @@ def test_a_file_that_would_fill_the_memory_is_not_unpacked(tmp_path):
     """Its arrays are larger than it, which may be a thousandth of them."""
     simulate(Worm(), np.zeros(24), 1.0).save(tmp_path / "a.npz")
     size = (tmp_path / "a.npz").stat().st_size
-    with pytest.raises(ValueError, match=rf"a.npz' cannot be read: its arrays take \d+ bytes, {size} are allowed"):
+    with pytest.raises(ValueError, match=rf"a.npz' cannot be read: its contents take \d+ bytes, {size} are allowed"):
         Trajectory.load(tmp_path / "a.npz", largest=size)
     assert Trajectory.load(tmp_path / "a.npz").time[-1] == 1.0

@@ -282,20 +282,14 @@ def write_faulty_wcon(units=UNITS, **entry):
 FAULTS = {
     "a.mat": write_text(""),
     "empty.npy": lambda path, lines: np.save(path, np.full((9, 9, 2), np.nan)),
-    "damaged.npy": lambda path, lines: path.write_bytes(b"\x93NUMPY damaged"),
     "pickle.npy": lambda path, lines: np.save(path, np.array([{}], object), allow_pickle=True),
     "header.csv": write_text("frame,x,y\n1,2,3\n"),
     "twice.csv": write_faulty_csv("0,0,1e-3,1e-3"),
-    "keypoints.csv": write_text("scorer,a\ncoords,x\n"),
-    "brace.wcon": write_text("{"),
-    "deep.wcon": write_text("[" * 100_000),
     "lacks.wcon": write_text('{"units": {}, "data": [{"id": "a"}]}'),
     "unit.wcon": write_faulty_wcon(UNITS | {"x": "pixels"}),
     "head.wcon": write_faulty_wcon(head="?"),
     "twice.wcon": write_faulty_wcon(t=[0, 0], x=[ENTRY["x"][0]] * 2, y=[ENTRY["y"][0]] * 2),
     "far.wcon": write_faulty_wcon(t=[0, 1, 1e12], x=[ENTRY["x"][0]] * 3, y=[ENTRY["y"][0]] * 3),
-    "damaged.h5": write_text("damaged"),
-    "damaged.zip": write_text("damaged"),
 }
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from gymnosoma.envs.core.arguments import choice
-from gymnosoma.envs.core.files import check_file
+from gymnosoma.envs.core.files import LARGEST_RECORDING, MEMORY, decoded, read_bytes
 
 from ..policies.registry import all_ids, check_names
 from ..support import schema
@@ -23,9 +23,6 @@ from ..support.files import replacing
 from . import protocol
 
 FORMAT = "gymnosoma-result-1"
-
-MOST_BYTES = 2**28
-"""Maximum size of an uncompressed results file, bytes."""
 
 
 def _number(name: str, value: Any) -> None:
@@ -92,12 +89,14 @@ def read(file: Path) -> list[dict[str, Any]]:
         ValueError: If it is not a valid results file; names file, line and key.
     """
     try:
-        check_file(file, MOST_BYTES)
-        with lzma.open(file) if file.suffix == ".xz" else file.open("rb") as source:
-            content = source.read(MOST_BYTES + 1)
-        if len(content) > MOST_BYTES:
-            raise ValueError(f"it has more than {MOST_BYTES} bytes")
-        texts = content.decode("utf-8").splitlines()
+        content = read_bytes(file, LARGEST_RECORDING)
+        size = len(content)
+        if file.suffix == ".xz":
+            unpacker = lzma.LZMADecompressor(memlimit=MEMORY)
+            content = unpacker.decompress(content, MEMORY // 2)
+            if not unpacker.eof:
+                raise ValueError(f"it is cut off, or has more than {MEMORY // 2} bytes")
+        texts = decoded(content, size).splitlines()
     except (OSError, EOFError, ValueError, lzma.LZMAError) as error:
         raise ValueError(f"file {str(file)!r} cannot be read: {error}") from None
     lines = []

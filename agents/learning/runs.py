@@ -6,20 +6,23 @@ import json
 import time
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from copy import deepcopy
+from functools import cache, partial
 from importlib import import_module, resources
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gymnosoma.envs.core.arguments import choice, number, numbers
+from gymnosoma.envs.core.arguments import choice, number, numbers, within
+from gymnosoma.envs.core.files import read_toml
 
+from ..policies.card import check_widths
 from ..policies.config import CONFIG
 from ..policies.registry import ALGORITHMS, task_of, versions
 from ..support.files import replacing
 from ..support.progress import progress_bar
-from ..support.schema import OBJECT, Check, held, in_range, read_json, typed
+from ..support.schema import OBJECT, TEXT, Check, held, in_range, read_json, typed
 
 CURVE = ("steps", "seconds", "episodes", "return", "score")
 """Columns of the learning curve.
@@ -50,6 +53,40 @@ RECORD: Check = partial(
 )
 
 
+def _layers(name: str, value: Any) -> None:
+    for widths in value.values() if isinstance(value, dict) else [value]:  # of stable-baselines3's two networks
+        check_widths(name, widths)
+        within(name, widths, 1, MAX_WIDTH)
+
+
+MAX_WIDTH = 4096
+"""Largest width of a layer of a trained network."""
+
+KINDS: dict[str, Check] = {"net_arch": _layers, "imitate": TEXT, "controller": TEXT, "parameters": OBJECT}
+"""Checks of the settings that are not numbers."""
+
+
+def check_settings(algorithm: str, settings: Mapping[str, Any]) -> None:
+    """Raise ValueError, naming the setting, unless it belongs to the algorithm and its value is in range."""
+    default = _defaults()
+    ranges = default["ranges"][algorithm]
+    for name, value in settings.items():
+        choice(f"{algorithm}: setting", name, [*ranges, *(KINDS.keys() & default[algorithm])])
+        if name in KINDS:
+            KINDS[name](f"{algorithm}: {name}", value)
+        elif isinstance(ranges[name][0], int):
+            in_range(f"{algorithm}: {name}", value, *ranges[name])
+        else:
+            number(f"{algorithm}: {name}", value, None, *ranges[name])
+
+
+@cache
+def _defaults() -> dict[str, Any]:
+    return tomllib.loads(
+        resources.files("gymnosoma.agents.learning").joinpath("recipes/default.toml").read_text("utf-8")
+    )
+
+
 def table(name: str, value: Any) -> None:
     """Raise ValueError unless ``value`` consists of rows of numbers."""
     if numbers(name, value).ndim != 2 and value:
@@ -72,22 +109,30 @@ def recipe(env_id: str, algorithm: str | None = None, file: Path | None = None) 
     """
     folder = resources.files("gymnosoma.agents.learning").joinpath("recipes")
     own: Any = file or folder.joinpath(f"{env_id.split('/')[-1]}.toml")
-    default = tomllib.loads(folder.joinpath("default.toml").read_text("utf-8"))
+    default = deepcopy(_defaults())
+    default.pop("ranges")
     if file is not None and not file.is_file():
         raise ValueError(f"recipe must be a file, got {str(file)!r}")
     try:
-        chosen = default | (tomllib.loads(own.read_text("utf-8")) if own.is_file() else {})
+        chosen = default | (read_toml(own) if own.is_file() else {})
         for key in chosen:
             choice("key", key, default)
+        TEXT("algorithm", chosen["algorithm"])
         name = (algorithm or chosen["algorithm"]).lower()
         choice("algorithm", name, ALGORITHMS)
         for key in (name, "tune"):
             OBJECT(key, chosen[key])
+        settings, tune = default[name] | chosen[name], chosen["tune"].get(name, {})
+        shared = {key: settings.pop(key, chosen[key]) for key in ("steps", "num_envs", "env")}
+        check_settings(name, settings)
+        OBJECT("env", shared["env"])
+        OBJECT(f"tune.{name}", tune)
+        for key, values in tune.items():
+            for value in values if isinstance(values, list) and key != "num_envs" else ():
+                check_settings(name, {key: value})
     except ValueError as error:
         raise ValueError(str(error) if file is None else f"recipe {str(file)!r}: {error}") from None
-    settings = default[name] | chosen[name]
-    shared = {key: settings.pop(key, chosen[key]) for key in ("steps", "num_envs", "env")}
-    return {"algorithm": name, **shared, "settings": settings, "tune": chosen["tune"].get(name, {})}
+    return {"algorithm": name, **shared, "settings": settings, "tune": tune}
 
 
 class Run:

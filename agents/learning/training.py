@@ -16,7 +16,7 @@ from ..policies.fingerprints import of_id
 from ..policies.registry import references_of, searched, task_of
 from ..support.files import check_folder, locked
 from ..support.schema import in_range
-from .runs import Run, recipe, versions_of
+from .runs import Run, check_settings, recipe, versions_of
 
 
 @dataclass(frozen=True)
@@ -125,6 +125,7 @@ class Training:
     def _resumed(self, folder: Path) -> dict[str, Any]:
         """Read the configuration of the run in a folder and check that the settings agree with it."""
         config = read_config(folder)
+        check_settings(config["algorithm"], config["settings"])
         if config["id"] != self.env_id:
             raise ValueError(f"folder {str(folder)!r} holds a run of {config['id']}, not of {self.env_id}")
         settings = {**self.settings, **self._options("imitate", "controller")}
@@ -149,6 +150,7 @@ class Training:
         config.pop("tune")
         algorithm, settings = config["algorithm"], config["settings"]
         settings |= self.settings
+        check_settings(algorithm, settings)
         for name, value in self._options("imitate", "controller").items():
             if name not in settings:
                 raise ValueError(f"{name} must be left out for {algorithm}, got {value!r}")

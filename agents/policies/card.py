@@ -42,7 +42,8 @@ MAX_HEADER, MAX_WEIGHTS = 2**16, 2**26
 MAX_LAYERS = 16
 
 
-def _widths(name: str, value: Any) -> None:
+def check_widths(name: str, value: Any) -> None:
+    """Raise ValueError unless ``value`` is a list of at most `MAX_LAYERS` widths of layers."""
     if not isinstance(value, list) or len(value) > MAX_LAYERS or not all(type(w) is int and w > 0 for w in value):
         raise ValueError(f"{name} must be a list of at most {MAX_LAYERS} integers greater than 0, got {shown(value)}")
 
@@ -52,7 +53,7 @@ def _object(**keys: Check) -> Check:
 
 
 PARTS: dict[str, Check] = {
-    "network": _object(net_arch=_widths, activation=partial(choice, choices=ACTIVATIONS)),
+    "network": _object(net_arch=check_widths, activation=partial(choice, choices=ACTIVATIONS)),
     "controller": _object(name=TEXT, parameters=OBJECT),
     "rule": _object(doubt=partial(number, minimum=0.0), latest=partial(number, minimum=0.0)),
 }

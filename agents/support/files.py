@@ -45,6 +45,8 @@ def check_writable(name: str, path: Path) -> None:
     """
     _check_name(name, path)
     try:
+        with suppress(FileNotFoundError):
+            path.stat()  # fails for a link to itself
         if path.is_dir() or not path.parent.is_dir():
             raise ValueError(f"{name} must be a file in an existing folder, got {str(path)!r}")
         if path.exists():
@@ -66,6 +68,17 @@ def check_folder(name: str, path: Path) -> None:
             pass
     except OSError as error:
         raise ValueError(f"{name} must be a writable folder, got {str(path)!r}: {error.strerror}") from None
+
+
+def check_space(folder: Path, size: int) -> None:
+    """Create a folder, and raise OSError unless a file of ``size`` bytes fits into it, for writers that would crash."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if hasattr(os, "posix_fallocate"):
+        with tempfile.TemporaryFile(dir=folder) as trial:
+            try:
+                os.posix_fallocate(trial.fileno(), 0, size)
+            except OSError as error:
+                raise OSError(error.errno, f"{size} bytes do not fit: {error.strerror}", str(folder)) from None
 
 
 def check_installed(*libraries: str) -> None:

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from gymnosoma.envs.core.files import check_file
+from gymnosoma.envs.core.files import read_bytes
 
 Check = Callable[[str, Any], object]
 """Function of a name and a value that raises ValueError, starting with the name, if the value is invalid."""
@@ -75,8 +75,7 @@ def read_json(
             cannot be read; names file and key.
     """
     try:
-        check_file(path, largest)
-        value = parse_json(path.read_bytes())
+        value = parse_json(read_bytes(path, largest))
     except OSError as error:
         raise ValueError(f"{str(path)!r} cannot be read: {error.strerror}") from None
     except (ValueError, RecursionError) as error:

@@ -72,6 +72,14 @@ def whole(name: str, value: Any, minimum: int = 1, maximum: int = 1_000_000) -> 
         raise ValueError(f"{name} must be an integer from {minimum} to {maximum}, got {shown(value)}")
 
 
+def wholes(name: str, value: Any, count: int, minimum: int, maximum: int) -> tuple[int, ...]:
+    """Return ``count`` integers as a tuple; raise ValueError unless all are from ``minimum`` to ``maximum``."""
+    array = numbers(name, value, minimum=minimum, maximum=maximum)
+    if array.shape != (count,) or (array != np.rint(array)).any():
+        raise ValueError(f"{name} must be {count} integers, got {shown(value)}")
+    return tuple(array.astype(int).tolist())
+
+
 def within(name: str, value: ArrayLike, low: float, high: float, unit: str = "1") -> NDArray[np.float64]:
     """Check numbers against a range that includes both ends; return them as an array of float.
 

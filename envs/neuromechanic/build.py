@@ -119,6 +119,7 @@ def _bodies(tables: Tables, names: Names) -> tuple[tuple[Joint, ...], Arrays]:
     """Return the joints and the arrays of the bodies, and replace the names of bodies by those of all joints."""
     if not tables:
         raise ValueError("model.body must hold at least one body")
+    expect("ground" not in tables, "body.ground", "have another name, because ground is the world", "ground")
     names.entries["body"] = labels = tuple(tables)
     entries = {name: read(keys.BODY, values, f"body.{name}", names) for name, values in tables.items()}
     needed = {name: [labels[body["parent"]]] if body["parent"] >= 0 else [] for name, body in entries.items()}

@@ -111,7 +111,7 @@ def load(source: str | Path | Mapping[str, Any], modules: Mapping[str, Module] |
     clipped to 0 to 1000 impulses per second.
 
     Numbers are limited to `reader.LARGEST`, delays to `keys.LONGEST_DELAY`, numbers of bodies, muscles and other
-    parts to `reader.LIMITS`, and files (UTF-8) to `reader.LARGEST_FILE` bytes.
+    parts to `reader.LIMITS`, and files (UTF-8) to `core.files.LARGEST_SETTINGS` bytes.
 
     Args:
         source (path of a TOML file, or mapping): Model. For OpenSim and MuJoCo files, pass the mapping that

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
-import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,11 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.arguments import shown
-from ..core.files import check_file
+from ..core.files import read_toml
 from . import nerves
-
-LARGEST_FILE = 1 << 20
-"""Largest size of a model file, bytes."""
 
 LIMITS = dict.fromkeys(("muscle", "neuron", "cylinder", "motor", "inputs"), 1024)
 LIMITS |= {"curve": 256, "pieces of curves": 8192, "wraps": 2048}
@@ -35,9 +30,6 @@ SMALLEST = 1e-12
 _DEEPEST = 8  # levels of tables and lists; valid models have up to 6
 _ENTRIES = LIMITS["body"] ** 2  # in one table or list; the key B of a length needs most
 _KEY, _TEXT = 100, 200  # characters
-_PARTS = 16
-_PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
-_LONG_KEY = re.compile(rf"(?<![\w-]){_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{{_PARTS}}}", re.ASCII)
 
 # Files and mappings
 
@@ -48,15 +40,7 @@ def read_file(source: str | Path, what: str) -> dict[str, Any]:
         path = Path(source)
         if path.suffix.lower() in (".osim", ".xml", ".mjb"):
             raise ValueError("load it with gymnosoma.biomechanics.load, or convert it to TOML with 'gymnosoma import'")
-        check_file(path, LARGEST_FILE)
-        text = path.read_bytes().decode()
-        # The parser's run time grows with the square of the number of parts of a key.
-        if match := _LONG_KEY.search(text):
-            line = text.count("\n", 0, match.start()) + 1
-            raise ValueError(f"line {line}: a key has more than {_PARTS} parts")
-        return plain(tomllib.loads(text))
-    except RecursionError:
-        raise ValueError(f"{what} {str(source)!r} cannot be read: its values are nested too deeply") from None
+        return plain(read_toml(path))
     except (OSError, ValueError, TypeError) as error:
         raise ValueError(f"{what} {str(source)!r} cannot be read: {error}") from None
 

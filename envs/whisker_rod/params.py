@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..core.arguments import number, numbers, shown, whole
+from ..core.files import read_text
 from ..core.model.beam import Hair
 from ..core.model.constants import read_table
 from ..core.model.quantities import Option, documented
@@ -165,11 +167,12 @@ class Relief:
             spacing (m): Distance between two heights.
         """
         try:
-            height = numbers("heights", np.loadtxt(file, ndmin=1))
-        except (OSError, ValueError) as error:
+            text = file.read() if hasattr(file, "read") else read_text(Path(file))
+            height = numbers("heights", np.loadtxt(text.splitlines(), ndmin=1) if text.strip() else [])
+        except (OSError, ValueError, TypeError) as error:
             raise ValueError(f"file {shown(file)} cannot be read: {error}") from None
         if height.ndim != 1 or len(height) < 3:
-            raise ValueError(f"file must contain a column of at least 3 heights, got shape {height.shape}")
+            raise ValueError(f"file {shown(file)} must be a column of at least 3 heights, got shape {height.shape}")
         height = height - np.linspace(height[0], height[-1], len(height))
         return cls(spacing * len(height), height - height.mean())
 

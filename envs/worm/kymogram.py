@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..core.arguments import number, numbers, whole
-from ..core.files import check_file
+from ..core.files import LARGEST_TEXT, read_array, read_table
 from ..core.model.control import OpenLoop
 from .params import table
 
@@ -42,12 +41,11 @@ def load_kymogram(source: str | Path) -> NDArray[np.float64]:
     try:
         if source in RECORDED:
             with resources.as_file(resources.files("gymnosoma.assets").joinpath(f"worm/{source}.npy")) as path:
-                return _read_array(path)
+                return np.array(read_array(path))
         path = Path(source)
         if path.suffix not in (".npy", ".csv"):
             raise ValueError(f"it must be {', '.join(RECORDED)}, or a .npy or .csv file")
-        check_file(path)
-        return _matrix("it", (_read_array if path.suffix == ".npy" else _read_text)(path))
+        return _matrix("it", np.array(read_array(path, LARGEST_TEXT)) if path.suffix == ".npy" else read_table(path))
     except (OSError, ValueError, TypeError) as error:
         raise ValueError(f"kymogram {str(source)!r} cannot be read: {error}") from None
 
@@ -57,24 +55,6 @@ def _matrix(name: str, value: ArrayLike) -> NDArray[np.float64]:
     if angles.ndim != 2 or not angles.size:
         raise ValueError(f"{name} must be a matrix of angles (frames, joints), got shape {angles.shape}")
     return angles
-
-
-def _read_array(path: Path) -> NDArray[np.float64]:
-    try:
-        # A memory map allocates no memory for data that the header claims but the file lacks.
-        angles = np.load(path, mmap_mode="r", allow_pickle=False)
-    except OSError:
-        raise
-    except Exception as error:  # a damaged header raises many types
-        raise ValueError(f"it is not an array: {error}") from None
-    if not isinstance(angles, np.ndarray):
-        raise ValueError("it must contain one array, got an archive")
-    return np.array(angles)
-
-
-def _read_text(path: Path) -> NDArray[np.float64]:
-    with warnings.catch_warnings(action="ignore", category=UserWarning):  # empty file
-        return np.loadtxt(path, delimiter=",", ndmin=2, encoding="utf-8")
 
 
 class SineKymogram(OpenLoop):

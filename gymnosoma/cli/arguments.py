@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,7 +17,7 @@ from gymnosoma.agents.policies.fingerprints import of_values
 from gymnosoma.envs import Event
 from gymnosoma.envs.core.arguments import whole
 from gymnosoma.envs.core.env.batch import LARGEST, SMALLEST
-from gymnosoma.envs.core.files import check_file
+from gymnosoma.envs.core.files import read_table
 
 Id = Annotated[
     str,
@@ -172,8 +171,7 @@ def _json(text: str) -> Any:
 def _read_table(what: str, path: str) -> NDArray[np.float64]:
     """Read comma-separated numbers: a single row or column as (n,), a table as (rows, columns)."""
     try:
-        check_file(Path(path))
-        with warnings.catch_warnings(action="error"):  # NumPy only warns about an empty file
-            return np.loadtxt(path, delimiter=",", ndmin=1)
-    except (OSError, ValueError, UserWarning) as error:
+        table = read_table(Path(path))
+        return table.ravel() if 1 in table.shape else table
+    except (OSError, ValueError) as error:
         raise ValueError(f"{what}: file {path!r} cannot be read as comma-separated numbers: {error}") from None

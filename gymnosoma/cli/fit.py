@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -12,7 +11,7 @@ import tyro
 
 import gymnosoma
 from gymnosoma.agents.support.files import check_saved, result
-from gymnosoma.envs.core.files import check_file
+from gymnosoma.envs.core.files import read_toml
 from gymnosoma.envs.whisker_chain import Hair, WhiskerParams
 
 from .arguments import Outputs, read_size
@@ -116,8 +115,7 @@ def _read_hair(path: Path | None) -> WhiskerParams:
     if path is None:
         return WhiskerParams()
     try:
-        check_file(path)
-        table = tomllib.loads(path.read_text("utf-8"))
+        table = read_toml(path)
         own: dict[str, Any] = {key: tuple(each) if isinstance(each, list) else each for key, each in table.items()}
         shape: dict[str, Any] = {name: getattr(WhiskerParams, name) for name in ("length", "base_radius", "tip_radius")}
         shape |= {name: own.pop(name) for name in (*shape, "curvature") if name in own}

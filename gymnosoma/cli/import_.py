@@ -23,7 +23,7 @@ def import_(
     comes from is installed, muscle lengths at random postures are compared with it.
 
     Args:
-        file: OpenSim 4 model (.osim), or MuJoCo model (.xml, .mjb; requires the package mujoco).
+        file: OpenSim 4 model (.osim), or MuJoCo model (.xml; requires the package mujoco).
         to: TOML file to write. `Neuromechanic`, `register_model` and all commands can read it.
         partial: Leave out unsupported elements. Without this option they are an error.
     """

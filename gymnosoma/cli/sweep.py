@@ -20,6 +20,7 @@ from gymnosoma.agents.support.workers import Unfinished, watched, workers
 from gymnosoma.envs import simulate as simulate_animal
 from gymnosoma.envs.core.arguments import choice, printable
 from gymnosoma.envs.core.env.spec import Measure
+from gymnosoma.envs.core.files import LARGEST_RECORDING, read_bytes
 from gymnosoma.envs.core.kernels.lanes import LANES
 from gymnosoma.envs.core.model.animal import Animal, InLanes
 from gymnosoma.envs.core.model.control import Controller
@@ -265,12 +266,12 @@ def _read_journal(path: Path, task: Mapping[str, Any]) -> dict[int, dict[str, An
     """Read the finished rows by point number, and remove an incomplete last line from the file."""
     if not path.exists():
         return {}
-    whole = path.read_bytes()
-    whole = whole[: whole.rfind(b"\n") + 1]
     try:
+        whole = read_bytes(path, LARGEST_RECORDING)
+        whole = whole[: whole.rfind(b"\n") + 1]
         first, *lines = [json.loads(line) for line in whole.decode("utf-8").splitlines()] or [task]
         rows = {int(k): dict(row) for k, row in lines}
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise ValueError(f"{str(path)!r} is not the record of a sweep: {error}") from None
     if first != task:
         names = [name for name in task if not isinstance(first, dict) or first.get(name) != task[name]]

@@ -14,8 +14,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import choice, number, numbers, one_of, printable, shown, whole, within
-from ..files import toml_value
+from ..arguments import choice, number, one_of, printable, shown, whole, wholes, within
+from ..files import read_toml, replacing, toml_key, toml_value
 from ..kernels.lanes import aligned, in_lanes, matrix
 from ..model.quantities import Option
 from .kernels import EKEBERG, PHASE, SENSE, circuit_fields, circuit_work, read_outputs
@@ -184,6 +184,8 @@ class Projection:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", self.name or f"{self.source}_{self.target}")
+        if not (isinstance(self.name, str) and self.name.isprintable()):
+            raise ValueError(f"projection: name must be a printable text, got {shown(self.name)}")
         label = f"projection {self.name}"
         choice(f"{label}: port", self.port, PORTS)
         choice(f"{label}: side", self.side, SIDES)
@@ -218,6 +220,8 @@ class Sense:
     slopes: tuple[tuple[float, float], ...] = ((1.0, 1.0),)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.signal, str):
+            raise ValueError(f"sense {shown(self.population)}: signal must be a name, got {shown(self.signal)}")
         label = f"sense {self.population}: stretch"
         ends = within(label, self.stretch, -MAX_SEGMENTS, MAX_SEGMENTS, "joints")
         if ends.shape != (2,) or not ends[0] < ends[1]:
@@ -362,8 +366,8 @@ class Circuit:
         if self.antagonists is not None and self[self.muscles].sides != 2:
             raise ValueError(f"muscles must be cells on both sides with antagonists, got {self.muscles!r}")
         if self.joint is not None:
-            places = tuple(int(j) for j in numbers("joint", list(self.joint), minimum=0))
-            if len(places) != self.segments or not (np.diff(places) >= 0).all():
+            places = wholes("joint", self.joint, self.segments, 0, MAX_SEGMENTS)
+            if not (np.diff(places) >= 0).all():
                 raise ValueError(f"joint must be {self.segments} non-decreasing numbers, got {shown(self.joint)}")
             object.__setattr__(self, "joint", places)
 
@@ -375,9 +379,7 @@ class Circuit:
             for name in ("tonic", "bias"):
                 self._check_shape(f"{label}: {name}", getattr(each, name))
             if each.cells is not None:
-                first, end = (
-                    numbers(f"{label}: cells", each.cells, minimum=0, maximum=self.segments).astype(int).tolist()
-                )
+                first, end = wholes(f"{label}: cells", each.cells, 2, 0, self.segments)
                 if not first < end:
                     raise ValueError(f"{label}: cells must be a first segment and an end behind it, got {each.cells!r}")
                 object.__setattr__(each, "cells", (first, end))
@@ -490,8 +492,8 @@ class Circuit:
     def read(cls, path: str | Path) -> Self:
         """Read a circuit from a TOML file; raises ValueError, which names the file, if it is invalid."""
         try:
-            return cls.from_table(tomllib.loads(Path(path).read_text("utf-8")))
-        except (OSError, ValueError, RecursionError) as error:
+            return cls.from_table(read_toml(Path(path)))
+        except (OSError, ValueError) as error:
             raise ValueError(f"circuit {str(path)!r} cannot be read: {printable(error)}") from None
 
     def write(self, path: str | Path) -> None:
@@ -508,7 +510,7 @@ class Circuit:
 
         text = lines(self, ("populations", "projections", "senses", "muscles", "antagonists"))
         for each in self.populations:
-            text += ["", f"[population.{each.name}]", *lines(each, ("name",))]
+            text += ["", f"[population.{toml_key(each.name)}]", *lines(each, ("name",))]
         for name, members in (("sense", self.senses), ("projection", self.projections)):
             for member in members:
                 usual = isinstance(member, Projection) and member.name == f"{member.source}_{member.target}"
@@ -516,12 +518,13 @@ class Circuit:
         text += ["", "[output]", f"muscles = {toml_value(self.muscles)}", ""]
         if self.antagonists is not None:
             text += ["[output.antagonists]", *lines(self.antagonists), ""]
-        Path(path).write_text("\n".join(text), "utf-8")
+        with replacing(Path(path)) as file:
+            file.write("\n".join(text).encode())
 
     @classmethod
     def from_table(cls, table: Mapping[str, Any]) -> Self:
         """Make a circuit from the tables of a TOML file."""
-        table = dict(table)
+        table = dict(_mapping("circuit", table))
         populations = table.pop("population", {})
         if not isinstance(populations, Mapping):
             raise ValueError(f"population must be tables by name, got {shown(populations)}")

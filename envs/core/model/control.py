@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arguments import number, numbers, printable, shown, suggestion
+from ..files import read_text
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -118,11 +119,9 @@ class Schedule(OpenLoop):
         """
         path = Path(path)
         try:
-            if path.exists() and not path.is_file():  # reading a pipe may never end
-                raise ValueError("it is not a regular file")
-            names, lines = _header(path.read_text(encoding="utf-8-sig").splitlines())
+            names, lines = _header(read_text(path).splitlines())
             if names is not None and names.count("time") != 1:
-                raise ValueError(f"one column must be named 'time', got {', '.join(map(repr, names))}")
+                raise ValueError(f"one column must be named 'time', got {shown(names)}")
             with warnings.catch_warnings(action="error"):  # for an empty file
                 table = np.loadtxt(lines, delimiter=",", ndmin=2)
             if table.shape[1] < 2:
@@ -133,7 +132,7 @@ class Schedule(OpenLoop):
                 raise ValueError(f"it must have a column for each of {len(names)} names, got {table.shape[1]}")
             time = names.index("time")
             return cls(table[:, time], np.delete(table, time, 1), [*names[:time], *names[time + 1 :]])
-        except (OSError, ValueError, UserWarning) as error:
+        except (OSError, ValueError, UserWarning, csv.Error) as error:
             reason = printable(error)
             raise ValueError(f"drive {str(path)!r} cannot be read: {reason}") from None
 

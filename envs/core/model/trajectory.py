@@ -7,7 +7,6 @@ import inspect
 import io
 import json
 import textwrap
-import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from operator import itemgetter
@@ -19,15 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arguments import choice, plain, printable, shown
-from ..files import check_file, replacing
+from ..files import LARGEST_BINARY, read_arrays, replacing
 from .animal import ANIMALS, Animal, find_animal
 from .quantities import labels
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-LARGEST_ARRAYS = 1 << 30
-"""Bytes that the arrays of a file may take."""
 
 FORMAT = 1
 """Version of the file format; a change of the meaning of ``about`` needs a new one."""
@@ -160,7 +156,7 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
 
     @classmethod
     def load(
-        cls, path: str | Path, animal: Animal | type[Animal] | None = None, *, largest: int = LARGEST_ARRAYS
+        cls, path: str | Path, animal: Animal | type[Animal] | None = None, *, largest: int | None = None
     ) -> Trajectory:
         """Read a trajectory from a file that `save` wrote.
 
@@ -171,7 +167,8 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
             animal (Animal or its class): The animal that was simulated, if it is not part of this package or was made
                 from arguments that no file contains, such as control modules. If it is missing, the trajectory has only
                 its signals, and films cannot be made.
-            largest: Largest allowed size of the arrays in bytes, checked before the file is unpacked.
+            largest: Largest allowed size of the arrays in bytes, checked before the file is unpacked. By default, 256
+                MiB, or 16 times the size of a larger file.
 
         Raises:
             ValueError: If the file cannot be read, is too large or damaged, has another format, or is of another
@@ -189,17 +186,10 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
             ) from None
 
     @classmethod
-    def _read(cls, path: Path, model: Animal | type[Animal] | None, largest: int) -> Trajectory:
-        check_file(path, largest)
-        if zipfile.is_zipfile(path):
-            with zipfile.ZipFile(path) as packed:
-                size = sum(member.file_size for member in packed.infolist())
-            if size > largest:
-                raise ValueError(f"its arrays take {size} bytes, {largest} are allowed: give another `largest`")
-        with np.load(path, allow_pickle=False) as archive:
-            if not isinstance(archive, np.lib.npyio.NpzFile) or not {"time", ABOUT} <= set(archive.files):
-                raise ValueError("it was not written by Trajectory.save")
-            arrays: dict[str, NDArray[Any]] = {name: archive[name] for name in archive.files}
+    def _read(cls, path: Path, model: Animal | type[Animal] | None, largest: int | None) -> Trajectory:
+        arrays = read_arrays(path, LARGEST_BINARY, largest)
+        if not {"time", ABOUT} <= set(arrays):
+            raise ValueError("it was not written by Trajectory.save")
         about, time, rows = json.loads(str(arrays.pop(ABOUT))), arrays.pop("time"), arrays.pop(ROWS, None)
         if not isinstance(about, dict) or about.get("format") != FORMAT:
             raise ValueError(f"format must be {FORMAT}, got {shown(about.get('format') if about else about)}")
