@@ -245,7 +245,8 @@ def _strip(canvas: Canvas, task: WormTask, trail: Trail) -> None:
     ]
     if task.animal.circuit is not None:
         own = [i for i, name in enumerate(task.animal.cells) if name != task.animal.circuit.muscles]
-        raster = task.animal.neurons(rows)[:, 0, own].sum(1) * STRIP_ANGLE  # full colour at an output of 1
+        outputs = task.animal.neurons(rows)[:, :, own].sum(2)
+        raster = (outputs[:, 0] - outputs[:, 1:].sum(1)) * STRIP_ANGLE  # full colour at an output of 1
         strips.append(("neurons", "± 1", raster))
     height = (STRIP_HEIGHT - 20.0 - 6.0 * (len(strips) - 1)) / len(strips)
     for k, (name, caption, angles) in enumerate(strips):
