@@ -108,3 +108,41 @@ DISTRIBUTIONS = {
 """One distribution of every kind, for a worm."""
 
 FILE = {"circuit": Path(__file__).parents[1] / "assets" / "worm" / "circuits" / "ahead.toml"}
+
+TWO = {
+    **{"forced_bending": (0.0, 1e-3), "current": (0.0, 0.1), "bath": (0.0, 0.3), "noise": (0.0, 0.1)},
+    **{"transection": (0.0, 5.0), "external_damping": (0.0, 100.0), "curvature": (0.0, -10.0), "cut": (0.0, 1.0)},
+    **{"rest_angle": (0.0, 0.05), "restitution": (0.0, 0.5), "stop_at_contact": (0.0, 1.0), "side": (-1.0, 1.0)},
+    **{"peg_present": (0.0, 1.0), "onset": (0.0, 0.05), "noise_seed": (0.0, 1.0), "forced_frequency": (0.0, 5.0)},
+    **{"switch_time": (0.2, 0.4)},
+}
+"""Two values of options whose usual value is 0, or whose whole range has no effect within a second."""
+
+BENT = {"forced_bending": 1e-3}
+PEG = {"peg_bearing": -0.3, "peg_place": 0.6}
+NEEDED = {
+    **{"forced_lag": BENT, "forced_frequency": BENT, "noise_seed": {"noise": 0.1}, "push": {"onset": 0.0}},
+    **{"cell_gain": {"cell_segments": [0.0, 100.0]}, "cell_segments": {"cell_gain": 0.5}},
+    **{"stop_at_contact": PEG, "restitution": PEG, "friction": PEG},
+}
+"""Other options without which an option has no effect."""
+
+
+def options(env):
+    """Options and parameters of an environment, as pairs of mappings that differ in one of them."""
+    known = {**env.task.parameters, **env.task.options}
+    for name, option in known.items():
+        if name in env.task.derived:
+            continue
+        env.reset(seed=1)
+        usual = env.batch.rows[name][0] if name in (env.batch.rows.dtype.names or ()) else 0.0
+        if name in TWO:
+            values = TWO[name]
+        elif name in env.task.animal.parameters and np.any(usual):
+            values = (usual, 0.7 * usual)
+        else:
+            ends = (option.low, min(option.high, option.low + 5.0))
+            values = tuple(ends[0] + share * (ends[1] - ends[0]) for share in (0.45, 0.55))
+        needed = {other: value for other, value in NEEDED.get(name, {}).items() if other in known and other != name}
+        both = [{**needed, name: value} for value in values]
+        yield name, [{one: np.broadcast_to(v, known[one].shape) for one, v in each.items()} for each in both]

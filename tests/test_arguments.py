@@ -1,15 +1,24 @@
 """Arguments of environments: each changes something, and survives a spec written as JSON."""
 
+import dataclasses
+import itertools
+import re
+import warnings
+
 import gymnasium
 import numpy as np
 import pytest
-from arguments import DISTRIBUTIONS, FILE, choices, examples
+from arguments import DISTRIBUTIONS, FILE, choices, examples, options
 from gymnasium.envs.registration import EnvSpec
 from ids import ADDED, ALL, FIRST
 
+from gymnosoma.agents.policies.registry import task_class
+from gymnosoma.envs import simulate
+from gymnosoma.envs.core.circuit.circuit import Circuit
 from gymnosoma.envs.core.env.task import task_arguments
+from gymnosoma.envs.core.model.animal import find_animal
 
-SWIM = "gymnosoma/WormSwim-v0"
+SWIM, FOLLOW, ESCAPE = "gymnosoma/WormSwim-v0", "gymnosoma/WormFollow-v0", "gymnosoma/LampreyEscape-v0"
 TIERS = [pytest.param(env_id, marks=pytest.mark.full if env_id in FIRST else pytest.mark.slow) for env_id in ALL]
 
 
@@ -61,3 +70,101 @@ def test_code_is_not_written_as_json():
 def test_a_wrong_distribution_is_named(wrong):
     with pytest.raises(ValueError, match="randomize: mass: "):
         gymnasium.make(SWIM, randomize={"mass": wrong})
+
+
+def course(env, seed, steps, options=None):
+    """Yield what is observed and drawn in an episode, and the state of the body, with small actions."""
+    rng, names = np.random.default_rng(seed), env.unwrapped.batch.rows.dtype.names
+    observation, info = env.reset(seed=seed, options=options)
+    yield [*flat(observation), *(np.asarray(value) for name, value in info.items() if options is None)]
+    for _ in range(steps):
+        observation, reward, terminated, truncated, info = env.step(rng.uniform(0.0, 1.0, env.action_space.shape))
+        rows = env.unwrapped.batch.rows
+        body = [rows[name] for name in ("rod_angle", "link_angle", "segment_angle", "q", "centre") if name in names]
+        yield [*flat(observation), reward, *body, *(info.values() if options is None else ())]
+        if terminated or truncated:
+            break
+    yield [np.asarray(env.render())] if env.render_mode else []
+
+
+def same(one, other):
+    return len(one) == len(other) and all(map(np.array_equal, one, other))
+
+
+def differ(courses):
+    """Whether two courses differ, which ends them."""
+    return any(not same(one, other) for one, other in itertools.zip_longest(*courses, fillvalue=[]))
+
+
+MODES = [
+    pytest.param(
+        env_id,
+        mode,
+        marks=[] if env_id in FIRST and not k else pytest.mark.full if env_id in FIRST else pytest.mark.slow,
+    )
+    for env_id in ALL
+    for k, mode in enumerate(task_class(env_id).action_modes)
+]
+
+
+@pytest.mark.parametrize(("env_id", "mode"), MODES)
+def test_every_option_changes_something(env_id, mode):
+    env = gymnasium.make(env_id, actions=mode).unwrapped if env_id != ADDED[1] else gymnasium.make(env_id).unwrapped
+    for name, both in options(env):
+        assert any(differ([course(env, seed, 150, each) for each in both]) for seed in range(8)), name
+    for name in env.task.unavailable:
+        with pytest.raises(ValueError, match="needs"):
+            env.reset(options={name: 1.0})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("env_id", ALL)
+def test_every_argument_changes_something(env_id):
+    for needed, arguments in examples(env_id):
+        try:
+            base = gymnasium.make(env_id, **needed)
+        except ValueError:  # it cannot be without the argument
+            continue
+        assert differ([course(env, 1, 30) for env in (base, gymnasium.make(env_id, **needed, **arguments))]), arguments
+
+
+@pytest.mark.parametrize(
+    ("env_id", "arguments", "words"),
+    [
+        (SWIM, {"modes": 4}, "modes needs observation='modes'"),
+        (SWIM, {"pixels": 40}, "pixels needs observation='pixels'"),
+        (SWIM, {"width": 80}, "width needs render_mode"),
+        (SWIM, {"actions": "modes", "kymogram": "omega_turn"}, "kymogram needs actions='residual'"),
+        (FOLLOW, {"turn": "delta_turn", "kymogram": "omega_turn"}, "turn must be left out"),
+        ("gymnosoma/WormMedium-v0", {"params": {"friction_parallel": 0.1}}, "params: friction_parallel follows"),
+        (ESCAPE, {"actions": "muscle", "params": {"feedback": 0.0}}, "params: feedback needs a cord"),
+        ("gymnosoma/WhiskerTap-v0", {"params": {"restitution": 0.5}}, "restitution needs scheme='events'"),
+        ("gymnosoma/WhiskerWhisk-v0", {"friction": 0.2}, "friction needs a task with a peg"),
+        ("gymnosoma/WhiskerSweep-v0", {"params": {"relief": 0.5}}, "relief of params needs a plate with a relief"),
+    ],
+)
+def test_an_argument_without_effect_is_an_error(env_id, arguments, words):
+    with pytest.raises(ValueError, match=re.escape(words)):
+        gymnasium.make(env_id, **arguments)
+
+
+CIRCUITS = [(path.parts[-3], path.stem) for path in sorted(FILE["circuit"].parents[2].glob("*/circuits/*.toml"))]
+
+
+@pytest.mark.parametrize(("animal", "name"), CIRCUITS)
+def test_every_constant_of_a_circuit_changes_something(animal, name):
+    circuit = Circuit.load(name, animal)
+    kind = find_animal(animal)
+    drive = np.full(kind(circuit=circuit).drive_size, 0.3)
+
+    def run(changed):
+        with warnings.catch_warnings(action="ignore"):
+            return simulate(kind(circuit=changed), drive, 1.0, 0.05)["joint_angle"]
+
+    usual = run(circuit)
+    for member in (*circuit.populations, *circuit.projections):
+        for field in dataclasses.fields(member):
+            value = getattr(member, field.name)
+            if isinstance(value, float) and value and not (field.name == "adaptation_delay" and not member.adaptation):
+                changed = circuit.replace(**{member.name: {field.name: 0.8 * value}})
+                assert not np.array_equal(run(changed), usual), (member.name, field.name)

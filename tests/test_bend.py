@@ -262,7 +262,7 @@ def test_modes_are_those_of_a_row_alone(env_id, arguments):
     envs, _ = path_of(env_id, **arguments)
     snapshot = envs.save()
     with pytest.raises(ValueError, match="snapshot: frames"):
-        several(env_id, 3, **{**arguments, "observation": "fields"}).restore(snapshot)
+        several(env_id, 3, **{**arguments, "observation": "fields", "modes": 6}).restore(snapshot)
     envs.batch.rows["centre"] = np.nan
     envs.batch.rows["rod_angle" if env_id in (SWIM, REACH) else "link_angle"] = np.nan
     assert envs.batch.task.hooks.observe(envs.batch.rows, envs.batch.memory).shape[0] == 3

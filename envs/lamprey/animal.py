@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -163,6 +163,8 @@ class Lamprey(InLanes):
         ),
     }
     parameters: Mapping[str, Option] = PHYSICAL
+    senseless: Sequence[str] = ("feedback",)
+    """Parameters that have no effect without a cord."""
     varied = ("muscle_gain", "muscle_stiffness", "damping", "water", "feedback")
     solvers: Mapping[str, tuple[str, ...]] = {"scheme": tuple(_SCHEMES)}
     failures: Mapping[float, str] = {
@@ -224,6 +226,7 @@ class Lamprey(InLanes):
         self._bodies: Any = None
         if not corded:
             del self.signals["neurons"]
+            self.parameters = {name: one for name, one in self.parameters.items() if name not in self.senseless}
 
     def rows(self, count: int) -> NDArray[Any]:
         """Return ``count`` rows of intact lampreys that are straight, with the head at -x, centred and at rest."""

@@ -39,6 +39,12 @@ MODES = 3
 """Number of spatial cosines of the shape at the start, and of residual commands on each side."""
 
 
+class _Steered(Lamprey):
+    """Lamprey with edge cells that are sensed by a cord in the task."""
+
+    senseless = ()
+
+
 class LampreyTask(Task):
     """Base class of the lamprey's tasks: actions, observations and reward; subclasses add `way` and `distance`.
 
@@ -127,7 +133,7 @@ class LampreyTask(Task):
                     "circuit: muscles must be driven by a population with dynamics 'ekeberg' if actions='residual', "
                     f"got {nerves[nerves.muscles].dynamics!r}"
                 )
-            self.animal = Lamprey(body, "motoneuron", dt, scheme)
+            self.animal = _Steered(body, "motoneuron", dt, scheme)
             self.cord = IsolatedCord(nerves, body, self.animal.dt)
         else:
             self.animal = Lamprey(body, self.actions, dt, scheme, circuit=nerves)
@@ -146,6 +152,10 @@ class LampreyTask(Task):
         if not self.corded:
             nervous = (*paper_cord().options(), "lesion")
             self.unavailable = dict.fromkeys(nervous, f"{self.lesions}, with a cord in the animal")
+            if not steered:
+                self.unavailable["feedback"] = "a cord: actions='brainstem' or 'residual'"
+                if body.feedback != LampreyParams.feedback:
+                    raise ValueError(f"params: feedback needs {self.unavailable['feedback']}, got {body.feedback!r}")
 
     @property
     def lesions(self) -> str:

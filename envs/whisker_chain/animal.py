@@ -54,7 +54,8 @@ class Whisker(InLanes):
         threads: Number of threads for many rows. Results do not depend on it.
 
     Raises:
-        ValueError: If ``scheme`` is unknown, or ``dt``, ``pegs`` or ``threads`` is out of range.
+        ValueError: If ``scheme`` is unknown, ``dt``, ``pegs`` or ``threads`` is out of range, or ``restitution`` is
+            positive without ``events``.
     """
 
     SIGNALS: Mapping[str, Signal] = {
@@ -131,7 +132,10 @@ class Whisker(InLanes):
         whole("threads", threads, maximum=MAX_THREADS)
         self.params = p = WhiskerParams() if params is None else params
         self.dt, self.scheme, self.pegs = time_step(dt, 1e-4), scheme, pegs
-        self.parameters = {name: PHYSICAL[name] for name in PARAMETERS if name != "friction" or p.friction > 0}
+        if p.restitution and scheme != "events":
+            raise ValueError(f"restitution needs scheme='events', got {p.restitution!r} with scheme={scheme!r}")
+        effective = {"friction": p.friction > 0, "restitution": scheme == "events"}
+        self.parameters = {name: PHYSICAL[name] for name in PARAMETERS if effective.get(name, True)}
         self.parameters["rest_angle"] = replace(PHYSICAL["rest_angle"], shape=(p.n_links - 1,))
         mass, stiffness, damping = map(np.array, (p.link_mass, p.joint_stiffness, p.joint_damping))
         self._defaults = {

@@ -543,6 +543,13 @@ class Whisk(SmoothTask):
     observes = {"goal": Field(1, "rad", 0.5, "goal angle for the end of the next period, with noise")}
     blur = 0.001
     """Standard deviation of the noise of the observed goal, rad."""
+    unavailable = dict.fromkeys(("friction", "restitution", "stop_at_contact"), "a task with a peg")
+
+    def __init__(self, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        for name, requirement in self.unavailable.items():
+            if value := getattr(self.animal.params, name):
+                raise ValueError(f"{name} needs {requirement}, got {value!r}")
 
     def start(self, episodes):
         values = super().start(episodes)

@@ -156,8 +156,12 @@ class WhiskerRod(InLanes):
         n = self.params.n_segments
         self.state = state_dtype(n)
         self.parameters = {**PHYSICAL, "curvature": replace(PHYSICAL["curvature"], shape=(n,))}
+        if not self.relief.height.any():
+            del self.parameters["relief"]
+            if self.params.relief != WhiskerRodParams.relief:
+                raise ValueError(f"relief of params needs a plate with a relief, got {self.params.relief!r}")
         self._stepper = Stepper(
-            self.state, work(n), kernels, threads, constant=self.parameters, driven=("plate_velocity", "base_rate")
+            self.state, work(n), kernels, threads, constant=PHYSICAL, driven=("plate_velocity", "base_rate")
         )
         self._surface = self.relief.coefficients(), self.relief.period, float(self.relief.height.max())
         self._rods = b"", np.empty((0, 6, n))
@@ -165,7 +169,7 @@ class WhiskerRod(InLanes):
     def rows(self, count: int) -> NDArray[Any]:
         """Return ``count`` rows of state: straight along y, unloaded, with the plate out of reach."""
         rows = np.zeros(count, self.state)
-        for name in self.parameters:
+        for name in PHYSICAL:
             rows[name] = getattr(self.params, name)
         rows["base_angle"] = np.pi / 2
         rows["segment_angle"] = np.pi / 2

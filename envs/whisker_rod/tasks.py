@@ -285,7 +285,8 @@ class Texture(PlateTask):
     def conditions(self, episodes):
         episodes.memory["answer"] = LENGTHS[0]
         place = episodes.draw(lambda rng: rng.uniform(0.0, self.animal.relief.period))
-        return {"plate_position": place, **{name: episodes.hidden(name) for name in self.hidden}}
+        drawn = {name: episodes.hidden(name) for name in self.hidden}
+        return {"plate_position": place, **{name: drawn[name] for name in drawn if name in self.animal.parameters}}
 
     def command(self, row, memory, action, drive):
         memory.answer = LENGTHS[0] * (LENGTHS[1] / LENGTHS[0]) ** (0.5 * (action[2] + 1.0))

@@ -67,6 +67,8 @@ class WormTask(Task):
     """Parameters of the `SteeringLaw` that steers the paper's sine; None for no steering."""
     recorded: str | None = None
     """Name of the recorded kymogram that is the default reference; None for the paper's sine."""
+    follows = False
+    """Whether the kymogram has an effect in all action modes."""
     recorded_frames = 0
     """Number of frames to use from the end of the recording; 0 for all."""
     recorded_smoothing = 0.0
@@ -121,6 +123,8 @@ class WormTask(Task):
         self.wave = SineKymogram.for_medium(self.sigma, n_joints=joints)
         self.steering = SteeringLaw(self.control_rate, self.wave.period, **self.steers or {})
         """Steering law of the paper's sine; used only if ``steers`` is set."""
+        if kymogram is not None and self.actions != "residual" and not self.follows:
+            raise ValueError(f"kymogram needs actions='residual', got actions={self.actions!r}")
         self.kymogram = self._angles(kymogram)
         """Joint angles (frames, joints), rad, 32 per second; empty if the reference is the paper's sine."""
         self.plays = len(self.kymogram) > 0

@@ -603,6 +603,7 @@ class Follow(Recorded):
         COMPLETE: Ending("the path is complete", success=True),
     }
     arguments = {**WormTask.arguments, "turn": "``omega_turn`` or ``delta_turn``"}
+    follows = True
     effort = 0.2
     """Cost of the mean power of the recording."""
     ahead = (0, 8, 16, 32)
@@ -614,6 +615,8 @@ class Follow(Recorded):
 
     def __init__(self, turn: str = "omega_turn", **arguments: Any) -> None:
         choice("turn", turn, RECORDED)
+        if turn != RECORDED[0] and arguments.get("kymogram") is not None:
+            raise ValueError(f"turn must be left out with a kymogram, which replaces it, got {turn!r}")
         self.recorded = turn
         super().__init__(**arguments)
         self._steps = round(1.0 / (FRAME_RATE * self.animal.dt))

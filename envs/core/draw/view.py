@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
@@ -150,6 +151,9 @@ def open_display(instead: str, then: Callable[[], Any] = lambda: None) -> Any:
     try:
         if sys.platform == "linux" and not DISPLAYS & os.environ.keys():
             raise pygame.error("DISPLAY is not set")  # SDL would print warnings first
+        if not pygame.display.get_init():  # another library has closed it
+            for window in [*_windows]:
+                window.close()
         pygame.display.init()
         # SDL uses the driver "offscreen" if no display can be opened.
         if pygame.display.get_driver() == "offscreen" and "SDL_VIDEODRIVER" not in os.environ:
@@ -176,10 +180,14 @@ class Window:
         self._window = open_display(instead, lambda: pygame.Window(title, size))
         self._clock = pygame.time.Clock()
         self.closed = False
-        _windows.append(self)
+        _windows.add(self)
 
     def show(self, canvas: Canvas, fps: float) -> None:
         """Show a picture at least 1/``fps`` after the last one; has no effect after the user closed the window."""
+        if not pygame.display.get_init():  # another library has closed it
+            self.close()
+        if self.closed:
+            return
         for event in pygame.event.get((pygame.QUIT, pygame.WINDOWCLOSE)):
             for window in [*_windows]:
                 if event.type == pygame.QUIT or event.window is window._window:
@@ -195,11 +203,11 @@ class Window:
         """Close the window; may be called twice. The last window closes the display, unless the caller uses it, too."""
         if not self.closed:
             self.closed = True
-            _windows.remove(self)
+            _windows.discard(self)
             self._window.destroy()
             if not _windows and pygame.display.get_surface() is None:
                 pygame.display.quit()
 
 
-_windows: list[Window] = []
+_windows: weakref.WeakSet[Window] = weakref.WeakSet()
 """Open windows, which share one display."""

@@ -34,6 +34,9 @@ SHARED = ("history", "randomize", "split", "signals", "observation", "pixels", "
 FASTEST = 50.0
 """Highest frame rate, Hz; tasks with a higher control rate are shown in slow motion."""
 
+WIDTH, HEIGHT, PIXELS, MODES = 960, 540, 84, 6
+"""Defaults of arguments that only have an effect with others."""
+
 SMALLEST, LARGEST = 64, 4096
 """Smallest and largest width and height of a frame, pixels."""
 
@@ -58,6 +61,12 @@ def _make_task(task: str, arguments: Mapping[str, Any], split: str | None) -> Ta
             raise ValueError(f"split must be 'robust' or None for {kind.__name__} (no hidden options), got {split!r}")
         instance.split = split
     return instance
+
+
+def _check_effect(name: str, value: Any, usual: int, requirement: str, effective: bool) -> None:
+    """Raise ValueError if an argument would have no effect."""
+    if not effective and (not isinstance(value, int | np.integer) or value != usual):
+        raise ValueError(f"{name} needs {requirement}, got {shown(value)} without it")
 
 
 def _steps(task: Task) -> int:
@@ -99,12 +108,12 @@ class Batch:
         split: str | None = None,
         threads: int = 1,
         render_mode: str | None = None,
-        width: int = 960,
-        height: int = 540,
+        width: int = WIDTH,
+        height: int = HEIGHT,
         signals: Sequence[str] = (),
         observation: str = "fields",
-        pixels: int = 84,
-        modes: int = 6,
+        pixels: int = PIXELS,
+        modes: int = MODES,
         sensor_noise: Mapping[str, float] | None = None,
         sensor_dropout: Mapping[str, float] | None = None,
         sensor_step: Mapping[str, float] | None = None,
@@ -114,8 +123,11 @@ class Batch:
     ) -> None:
         if render_mode is not None:
             choice("render_mode", render_mode, RENDER_MODES)
-        for name, value in (("width", width), ("height", height)):
+        for name, value, usual in (("width", width, WIDTH), ("height", height, HEIGHT)):
             whole(name, value, SMALLEST, LARGEST)
+            _check_effect(name, value, usual, "render_mode", render_mode is not None)
+        for name, value, usual, mode in (("modes", modes, MODES, "modes"), ("pixels", pixels, PIXELS, "pixels")):
+            _check_effect(name, value, usual, f"observation={mode!r}", observation == mode)
         self.task = _make_task(task, arguments, split)
         animal = self.task.animal
         animal.threads = threads

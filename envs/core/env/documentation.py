@@ -225,7 +225,7 @@ def _arguments(task: Task) -> str:
     ]
     options = [
         (f"``{name}``", option.meaning, _range(option), option.unit)
-        for name, option in {**task.animal.parameters, **task.options}.items()
+        for name, option in {**task.parameters, **task.options}.items()
     ]
     return (
         _table(("argument", "meaning", "default"), rows)
@@ -234,7 +234,7 @@ def _arguments(task: Task) -> str:
         + f"adds any of these signals to the info: {', '.join(task.animal.signals)}.\n\n"
         + "``reset(options=...)`` sets these options. ``randomize`` draws one number for all entries of an option, or "
         + "one for each with ``each=True``. ``keep`` applies them to the following episodes, too. ``events`` can "
-        + f"change the first {len(task.animal.parameters)} during an episode.\n\n"
+        + f"change the first {len(task.parameters)} during an episode.\n\n"
         + _table(("option", "meaning", "range", "unit"), options)
         + _hidden(task)
     )

@@ -38,7 +38,7 @@ class ResetOptions:
 
     def __init__(self, task: Task, count: int, randomize: Any) -> None:
         self._task = task
-        self.options: dict[str, Option] = {**task.animal.parameters, **task.options}
+        self.options: dict[str, Option] = {**task.parameters, **task.options}
         """Options by name, the animal's parameters first."""
         self.set_randomize(randomize)
         self.defaults = [Defaults()] * count
@@ -51,7 +51,7 @@ class ResetOptions:
         if randomize is not None:
             from .distributions import read_distributions
 
-            self.randomize = read_distributions(randomize, self._option, self._task.animal.parameters)
+            self.randomize = read_distributions(randomize, self._option, self._task.parameters)
 
     def _option(self, label: str, name: str) -> Option:
         """Return the option ``name``; raises ValueError if there is none."""
@@ -69,7 +69,7 @@ class ResetOptions:
         keep = values.pop("keep", False)
         if not isinstance(keep, bool | np.bool_):
             raise ValueError(f"options: keep must be True or False, got {shown(keep)}")
-        parameters = {name: self.options[name] for name in self._task.animal.parameters}
+        parameters = {name: self.options[name] for name in self._task.parameters}
         events = read_events("options: events", values.pop("events", ()), parameters, count)
         return self._spread("options", values, count), events, bool(keep)
 
@@ -82,8 +82,8 @@ class ResetOptions:
     def parameters(self, values: Mapping[str, ArrayLike], count: int) -> Values:
         """Check physical parameters and broadcast them to ``count`` rows."""
         for name in values:
-            if name not in self._task.animal.parameters:
-                allowed = ", ".join(self._task.animal.parameters)
+            if name not in self._task.parameters and name not in self._task.unavailable:
+                allowed = ", ".join(self._task.parameters)
                 raise ValueError(f"parameters: {name} is not known; allowed are {allowed}")
         return self._spread("parameters", values, count)
 

@@ -94,7 +94,7 @@ class Task(ABC):
     options: Mapping[str, Option] = {}
     """Options of the reset, in addition to the animal's parameters."""
     unavailable: Mapping[str, str] = {}
-    """Options that require different arguments of the task, and the requirement."""
+    """Options and parameters that have no effect without other arguments of the task, and these arguments."""
     derived: Sequence[str] = ()
     """Physical parameters of the animal that cannot be set, because the task's options determine them."""
     hidden: Mapping[str, Hidden] = {}
@@ -131,6 +131,11 @@ class Task(ABC):
             )
 
     # Definition.
+
+    @property
+    def parameters(self) -> dict[str, Option]:
+        """Physical parameters of the animal that have an effect in the task."""
+        return {name: one for name, one in self.animal.parameters.items() if name not in self.unavailable}
 
     def gathered(self, name: str) -> dict[str, Any]:
         """Return the entries of a table of the base classes and the class."""
