@@ -32,7 +32,6 @@ def smooth(animal: Neuromechanic, motion: Motion, cutoff: float | None = 6.0) ->
             intervals to filter are not equal.
     """
     from scipy.interpolate import make_interp_spline
-    from scipy.signal import butter, filtfilt
 
     model = animal.model
     if model.counts["balls"]:
@@ -49,10 +48,19 @@ def smooth(animal: Neuromechanic, motion: Motion, cutoff: float | None = 6.0) ->
         more = len(q) // 2
         q = np.concatenate([2.0 * q[0] - q[more:0:-1], q, 2.0 * q[-1] - q[-2 : -2 - more : -1]])
         time = time[0] + float(pace.mean()) * np.arange(-more, len(q) - more)
-        q = filtfilt(*butter(3, cutoff / limit), q, axis=0, padlen=min(12, len(q) - 1))
+        q = _lowpass(_lowpass(q, cutoff / limit)[::-1], cutoff / limit)[::-1]
     ends = ([(3, np.zeros(q.shape[1])), (4, np.zeros(q.shape[1]))],) * 2 if len(q) > 5 else None
     spline = make_interp_spline(time, q, k=min(5, len(q) - 1), bc_type=ends)
     return spline(motion.time), spline(motion.time, 1), spline(motion.time, 2)
+
+
+def _lowpass(q: Vector, cutoff: float) -> Vector:
+    """Apply OpenSim's third-order Butterworth filter to columns; as there, the first three rows do not change."""
+    from scipy.signal import butter, lfilter, lfiltic
+
+    b, a = butter(3, cutoff)
+    start = np.stack([lfiltic(b, a, past, past) for past in q[2::-1].T], 1)
+    return np.concatenate([q[:3], lfilter(b, a, q[3:], axis=0, zi=start)[0]])
 
 
 def inverse_dynamics(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,8 @@ FAR = 1e-3
 """Difference of length (m) from which a muscle is listed."""
 
 
-def length_errors(animal: Neuromechanic, source: str | Path, postures: int = 20) -> dict[str, float] | None:
-    """Compute how far the lengths of muscles are from those of OpenSim or MuJoCo, at random postures within the ranges.
+def check_lengths(animal: Neuromechanic, source: str | Path, postures: int = 20) -> list[str]:
+    """Compare the lengths of muscles with those of OpenSim or MuJoCo, at random postures within the ranges.
 
     Args:
         animal: Imported model.
@@ -30,32 +31,25 @@ def length_errors(animal: Neuromechanic, source: str | Path, postures: int = 20)
         postures: Number of postures.
 
     Returns:
-        dict: Largest error (m) of each muscle; None if the program is not installed.
+        list of str: A line for each muscle that is off by more than `FAR`, and one for the others; empty if the program
+            is not installed.
     """
     program = "opensim.simulation" if Path(source).suffix.lower() == ".osim" else "mujoco"
-    try:
-        if find_spec(program) is None:
-            return None
-    except ModuleNotFoundError:
-        return None
-    measure = (_opensim if program.startswith("opensim") else _mujoco)(animal, str(source))
+    with suppress(ModuleNotFoundError):
+        if find_spec(program) is not None:
+            return _check(animal, (_mujoco if program == "mujoco" else _opensim)(animal, str(source)), postures)
+    return []
+
+
+def _check(animal: Neuromechanic, measure: Lengths, postures: int) -> list[str]:
     ranges = np.clip([(joint.low, joint.high) for joint in animal.model.joints], -1.5, 1.5)
     errors, row = dict.fromkeys(animal.model.muscles, 0.0), animal.rows(1)
     for share in np.random.default_rng(0).random((postures, len(ranges))):
-        q = ranges[:, 0] + share * (ranges[:, 1] - ranges[:, 0])
-        row["q"] = q
+        row["q"] = q = ranges[:, 0] + share * (ranges[:, 1] - ranges[:, 0])
         k = animal.mechanics(row)
         lengths = measure(q, k)
         for name, own in zip(animal.model.muscles, k["length"], strict=True):
             errors[name] = max(errors[name], abs(float(own) - lengths.get(name, float(own))))
-    return errors
-
-
-def check_lengths(animal: Neuromechanic, source: str | Path) -> list[str]:
-    """Return a line for each muscle that is off by more than `FAR`, and one for all; empty without the program."""
-    errors = length_errors(animal, source)
-    if not errors:
-        return []
     far = [f"length of {name}: off by up to {1e3 * error:.1f} mm" for name, error in errors.items() if error > FAR]
     return [*far, f"lengths of {len(errors) - len(far)} muscles: within {1e3 * FAR:g} mm of the source"]
 

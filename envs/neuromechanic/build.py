@@ -430,15 +430,6 @@ def _wrenches(tables: Tables, names: Names) -> tuple[NDArray[np.float64], Arrays
     rows, driven = [], []
     constant = np.zeros((len(tables), 6))
     for w, (name, values) in enumerate(tables.items()):
-        own = values.get("body")
-        if isinstance(own, str) and own in names.frames:
-            (body, at), path = (
-                names.point([own, *values.get("at", keys.NOWHERE)], f"wrench.{name}.at"),
-                f"wrench.{name}",
-            )
-            straight = bool(np.allclose(names.frames[own][1], np.eye(3), atol=1e-12))
-            expect(straight or values.get("frame") != "body", f"{path}.frame", f"be world, as {own} is turned", "body")
-            values = {**values, "body": names.entries["body"][body], "at": at}
         wrench = read(keys.WRENCH, values, f"wrench.{name}", names)
         for part, value in enumerate(wrench["force"] + wrench["moment"]):
             if isinstance(value, tuple):

@@ -226,12 +226,8 @@ def pack(
         writes ``impulse`` (m, rows), ``mode``, ``contact_error`` and ``alternations`` of the last step.
     """
     paths = np.diff(arrays["path_start"]).max(initial=0) + 2 * np.diff(arrays["wrap_start"]).max(initial=0)
-    own = "curve_x", "curve_piece"
-    most = max(
-        len(a) - name.endswith("_start")
-        for name, a in arrays.items()
-        if name not in own and not name.startswith("point_")
-    )
+    own = "point_", "curve_x", "curve_piece"
+    most = max(len(a) - name.endswith("_start") for name, a in arrays.items() if not name.startswith(own))
     solved, points = counts["contacts"] * counts["contact_rows"], -(-len(arrays["point_body"]) // 4)
     b, c = _power(8, counts["bodies"]), _power(8, most, points, solved, counts["states"], counts["outputs"])
     counted = [name for name, _, _ in _fields(_COUNTS, {})]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import sys
 from collections.abc import Mapping, Sequence
@@ -11,13 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from gymnosoma.agents.policies.registry import full_id, references_of
-from gymnosoma.agents.support.files import locked, replacing
+from gymnosoma.agents.support.files import check_saved, locked, replacing
 from gymnosoma.agents.support.interruption import noted_signals
 from gymnosoma.agents.support.workers import Unfinished, Workers, watched, workers
+from gymnosoma.envs import register_model
 
 from .arguments import Arguments, Id, Params, Processes, Ray, folder_part, read_arguments
 from .evaluate import measure, show
-from .own_model import registered
 
 if TYPE_CHECKING:
     from gymnosoma.agents.learning.training import Training
@@ -69,7 +70,8 @@ def train(
         fixed: Joints of the model to hold at their start position, such as those of the pelvis.
         ranges: Meaning of the joints' ranges: end ends an episode when a joint leaves its range, limit stops the joint,
             and ignore does neither.
-        film: Film or still image of an episode of the trained policy (.mp4, .gif, .png).
+        film: Film or still image of an episode of the trained policy (.mp4, .gif, .png); with several seeds, the run
+            folders get their own films instead.
         algorithm: Learning algorithm. By default, the recipe's.
         steps: Total number of steps. By default, the recipe's.
         num_envs: Number of parallel environments. By default, the recipe's.
@@ -89,20 +91,22 @@ def train(
     """
     from gymnosoma.agents.learning.runs import recipe as read_recipe
     from gymnosoma.agents.learning.training import Training
-    from gymnosoma.films.reel import show_episode
+    from gymnosoma.films.reel import FORMATS, show_episode
 
     for name, value in (("episodes", episodes), ("seeds", seeds)):
         if value < 1:
             raise ValueError(f"{name} must be at least 1, got {value!r}")
     if (model is None) == (env_id == ""):
         raise ValueError("train needs either ID or --model FILE")
+    if model is not None or film is not None:
+        check_saved("film", [[film or Path("episode.gif")]], FORMATS)
     several = processes > 1 or ray is not None
     if several and seeds == 1:
         raise ValueError("processes and ray have no effect on a single run; combine them with --seeds")
     if model is not None:
         if several:
             raise ValueError("processes and ray must not be given with --model: other processes do not know the model")
-        env_id = registered(model, joint, fixed, ranges)
+        env_id = _registered(model, joint, fixed, ranges)
     env_id, arguments = full_id(env_id), read_arguments(env, param)
     request = Training(
         env_id,
@@ -140,6 +144,20 @@ def train(
         show_episode(env_id, str(place), path, **arguments)
         print(f"Film of an episode: {path}")
     print(f"Policy, learning curve and evaluation are in {', '.join(map(str, folders.values()))}.")
+
+
+def _registered(model: Path, joint: str | None, fixed: Sequence[str], ranges: str) -> str:
+    """Register the environment of a model file and return its id; parts that are left out are printed."""
+    from gymnosoma.biomechanics import READERS, import_model
+
+    source: Any = model
+    if model.suffix.lower() in READERS:
+        source, report = import_model(model, partial=True)
+        for entry in report.refused:
+            print(f"left out: {entry}")
+    env_id = f"gymnosoma/{re.sub(r'[^A-Za-z0-9]', '', model.stem) or 'Model'}-v0"
+    register_model(env_id, source, joint=joint, fixed=fixed, ranges=ranges)
+    return env_id
 
 
 def _train_one(request: Training, place: Path, episodes: int) -> dict[str, Any]:
