@@ -1,8 +1,7 @@
-"""Analysis of recordings: medium, forces and drive of worms, forces at the base of a whisker, material of a hair."""
+"""Analysis of recordings: medium, forces and drive of worms, forces at the base of a whisker."""
 
 from .forces import RecordedRun, forces
 from .joint_angles import Kymogram
-from .material import Identification, identify_chain, identify_rod
 from .medium import MediumFit, fit_medium
 from .midlines import Midlines
 from .motion import Motion
@@ -11,7 +10,6 @@ from .study import Study, study_relaxation, study_vibrissa, study_worms
 from .vibrissa import RecordedBase, free_forces
 
 __all__ = [
-    "Identification",
     "Kymogram",
     "MediumFit",
     "Midlines",
@@ -24,8 +22,6 @@ __all__ = [
     "fit_relaxation",
     "forces",
     "free_forces",
-    "identify_chain",
-    "identify_rod",
     "study_relaxation",
     "study_vibrissa",
     "study_worms",

@@ -1,23 +1,26 @@
-"""Young's modulus and damping of a hair, by fitting a linear model to recorded oscillations."""
+"""Young's modulus and damping of a hair, by fitting a linear model to recorded oscillations.
+
+    python examples/hair_material.py
+
+shows it with a simulated whisker that has half of the paper's stiffness and damping.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gymnosoma.envs import simulate
 from gymnosoma.envs.core.arguments import numbers
-from gymnosoma.envs.whisker_chain import Hair, WhiskerParams
+from gymnosoma.envs.whisker_chain import Hair, Whisker, WhiskerParams
 from gymnosoma.envs.whisker_chain.linear import matrices, tip_arm
 from gymnosoma.envs.whisker_chain.params import DAMPING_RATIO, MODULUS
-from gymnosoma.envs.whisker_rod import WhiskerRodParams
-from gymnosoma.envs.whisker_rod.linear import system as rod_system
 
 Array = NDArray[np.float64]
-Params = TypeVar("Params")
 
 SPAN = 32.0
 """Largest factor between the guess and the result, for modulus and damping."""
@@ -30,7 +33,7 @@ TRANSIENTS = 6
 
 
 @dataclass(frozen=True)
-class Identification(Generic[Params]):
+class Identification:
     """Modulus and damping of a hair.
 
     The standard errors are valid if the residuals are white noise.
@@ -47,7 +50,7 @@ class Identification(Generic[Params]):
     modulus_error: float
     damping: float
     damping_error: float
-    params: Params
+    params: WhiskerParams
     prediction: Array
     residual: float
 
@@ -56,10 +59,10 @@ def _identify(
     time: ArrayLike,
     tip: ArrayLike,
     base: ArrayLike | None,
-    make: Callable[[float, float], Params],
-    system: Callable[[Params], tuple[Array, ...]],
+    make: Callable[[float, float], WhiskerParams],
+    system: Callable[[WhiskerParams], tuple[Array, ...]],
     guess: tuple[float, float],
-) -> Identification[Params]:
+) -> Identification:
     """Fit modulus and damping near a guess to the motion of the tip, by least squares; see `identify_chain`.
 
     The response to the base, which is linear between samples, is computed exactly by modes. The free decay from an
@@ -152,7 +155,7 @@ def identify_chain(
     modulus: tuple[float, float] = MODULUS,
     damping_ratio: tuple[float, float] = DAMPING_RATIO,
     **others: Any,
-) -> Identification[WhiskerParams]:
+) -> Identification:
     """Estimate Young's modulus and damping ratio of a whisker chain from the motion of its tip.
 
     The whisker is plucked and released, or its base is shaken. The amplitude must be small, because the equations
@@ -171,20 +174,6 @@ def identify_chain(
 
     Returns:
         Identification: ``modulus`` (Pa) and ``damping`` (1) of the first link, and ``params``.
-
-    Examples:
-        A whisker with half of the paper's stiffness and damping, released from a bend and filmed at 1 kHz for 0.1 s:
-
-        >>> import numpy as np
-        >>> from gymnosoma.envs import simulate
-        >>> from gymnosoma.envs.whisker_chain import Whisker, WhiskerParams
-        >>> from gymnosoma.recordings import identify_chain
-        >>> plucked = {"link_angle": 2e-3 * np.arange(13)}
-        >>> soft = WhiskerParams.of(modulus=(2.25e9, 1.54e9), damping_ratio=(0.494, 0.0165))
-        >>> run = simulate(Whisker(soft), np.zeros(3), 0.1, every=1e-3, start=plucked)
-        >>> fit = identify_chain(run.time, run["node"][:, -1, 1])
-        >>> print(f"{1e-9 * fit.modulus:.2f} GPa, damping ratio {fit.damping:.2f}")
-        2.25 GPa, damping ratio 0.49
     """
     (stiff, stiff_tip), (damped, damped_tip) = modulus, damping_ratio
 
@@ -200,47 +189,9 @@ def identify_chain(
     return _identify(time, tip, base, make, lambda p: (*matrices(p), tip_arm(p)), (stiff, damped))
 
 
-def identify_rod(
-    time: ArrayLike,
-    tip: ArrayLike,
-    base: ArrayLike | None = None,
-    hair: Hair | None = None,
-    youngs_modulus: float = WhiskerRodParams.youngs_modulus,
-    damping: float = WhiskerRodParams.damping,
-    n_segments: int = 30,
-    **others: Any,
-) -> Identification[WhiskerRodParams]:
-    """Estimate Young's modulus and damping alpha of a whisker rod from the motion of its tip in air.
-
-    The whisker is plucked and released, or its base is shaken.
-
-    Args:
-        time, tip, base ((N,) arrays, s, m, m): As in `identify_chain`.
-        hair: Shape of the whisker; by default the paper's C4 whisker.
-        youngs_modulus, damping (Pa and 1): Guess, correct within a factor of 30.
-        n_segments: Number of segments.
-        **others: Further arguments of `WhiskerRodParams.of`, such as ``density`` and ``external_damping``.
-
-    Returns:
-        Identification: ``modulus`` (Pa), ``damping`` (alpha), and ``params``.
-
-    Examples:
-        A rod of 2 GPa with 300 times the paper's damping, released from a bend and filmed at 2 kHz for 0.1 s:
-
-        >>> import numpy as np
-        >>> from gymnosoma.envs import simulate
-        >>> from gymnosoma.envs.whisker_rod import WhiskerRod, WhiskerRodParams
-        >>> from gymnosoma.recordings import identify_rod
-        >>> soft = WhiskerRodParams(n_segments=30, youngs_modulus=2e9, damping=300.0)
-        >>> start = {"plate_distance": 1.0, "segment_angle": np.pi / 2 + np.linspace(0.0, 0.02, 30)}
-        >>> run = simulate(WhiskerRod(soft), np.zeros(3), 0.1, every=5e-4, hold=5e-4, start=start)
-        >>> fit = identify_rod(run.time, run["centreline"][:, -1, 0], damping=100.0)
-        >>> print(f"{1e-9 * fit.modulus:.2f} GPa, alpha {fit.damping:.0f}")
-        2.00 GPa, alpha 300
-    """
-
-    def make(modulus: float, alpha: float) -> WhiskerRodParams:
-        return WhiskerRodParams.of(hair, n_segments, youngs_modulus=modulus, damping=alpha, **others)
-
-    make(youngs_modulus, damping)  # checks the arguments
-    return _identify(time, tip, base, make, rod_system, (youngs_modulus, damping))
+if __name__ == "__main__":
+    # Released from a bend and filmed at 1 kHz for 0.1 s.
+    soft = WhiskerParams.of(modulus=(2.25e9, 1.54e9), damping_ratio=(0.494, 0.0165))
+    run = simulate(Whisker(soft), np.zeros(3), 0.1, every=1e-3, start={"link_angle": 2e-3 * np.arange(13)})
+    fit = identify_chain(run.time, run["node"][:, -1, 1])
+    print(f"{1e-9 * fit.modulus:.2f} GPa, damping ratio {fit.damping:.2f}")  # 2.25 GPa, damping ratio 0.49
