@@ -276,12 +276,11 @@ def test_the_unit_of_angles_is_opensims(tmp_path, header, degrees):
 
 
 def test_columns_are_found_by_label_or_coordinate(tmp_path):
-    names = "time /jointset/knee/knee/speed /jointset/knee/knee/value /jointset/hip/hip/value /other/hip/hip/value a a"
-    table = motion(tmp_path, "version=1", "0 1 2 3 4 5 6\n1 1 2 3 4 5 6\n", names)
+    names = "time /jointset/knee/knee/speed /jointset/knee/knee/value /jointset/hip/hip/value /other/hip/hip/value"
+    table = motion(tmp_path, "version=1", "0 1 2 3 4\n1 1 2 3 4\n", names)
     assert table["knee"][0] == 2.0 and table["/jointset/knee/knee/speed"][0] == 1.0
-    for name in ("hip", "a"):
-        with pytest.raises(ValueError, match=f"several columns {name!r}; candidates are"):
-            table[name]
+    with pytest.raises(ValueError, match="several columns 'hip'; candidates are"):
+        table["hip"]
     with pytest.raises(ValueError, match="no column 'speed'; candidates are"):
         table["speed"]
 
