@@ -172,6 +172,12 @@ def test_what_lists_and_helps_needs_no_extra_and_makes_no_environment(tmp_path):
     assert not imported.strip()
 
 
+def test_the_cpu_build_of_torch_fits_the_constraints():
+    pinned = re.search("^torch==(.+)$", (ROOT / "constraints.txt").read_text("utf-8"), re.MULTILINE)[1]
+    for name in ("README.md", "docs/guides/first.md", "constraints-rllib.txt"):
+        assert re.findall(r"torch==([\d.]+)", (ROOT / name).read_text("utf-8")) == [pinned]
+
+
 NEEDED = {
     "train WormSwim-v0": "train",
     "tune WormSwim-v0": "train",
