@@ -77,28 +77,17 @@ def over_media(dt: float = 1e-3) -> dict[str, Array]:
 
 def jittered(circuit: Circuit, rng: np.random.Generator) -> Circuit:
     """Return a circuit with 10% of noise on all constants of its cells, projections, senses and muscles."""
-    names = (
-        "tonic",
-        "bias",
-        "threshold",
-        "hysteresis",
-        "delay",
-        "strength",
-        "slopes",
-        "bend",
-        "activation",
-        "stiffness",
-    )
+    cells = ("tonic", "bias", "threshold", "hysteresis", "delay")
+    names = (*cells, "strength", "slopes", "bend", "activation", "stiffness")
 
     def noisy(member: Any) -> Any:
         values = {name: np.asarray(getattr(member, name)) for name in names if getattr(member, name, None)}
         factors = {name: 1.0 + 0.1 * rng.standard_normal(value.shape) for name, value in values.items()}
         return replace(member, **{name: (factors[name] * value).tolist() for name, value in values.items()})
 
-    parts: dict[str, Any] = {
-        name: [*map(noisy, getattr(circuit, name))] for name in ("populations", "projections", "senses")
-    }
-    return replace(circuit, **parts, antagonists=noisy(circuit.antagonists))
+    parts = ("populations", "projections", "senses")
+    members: Any = {name: [*map(noisy, getattr(circuit, name))] for name in parts}
+    return replace(circuit, **members, antagonists=noisy(circuit.antagonists))
 
 
 CONDITIONS: Mapping[str, dict[str, Any]] = {

@@ -18,8 +18,8 @@ from ..arguments import choice, number, one_of, printable, shown, whole, wholes,
 from ..files import read_toml, replacing, toml_key, toml_value
 from ..kernels.lanes import aligned, in_lanes, matrix
 from ..model.quantities import Option
-from .kernels import EKEBERG, PHASE, SENSE, circuit_fields, circuit_work, read_outputs
-from .wiring import OUTPUTS, PORTS, Wiring
+from .kernels import EKEBERG, OUTPUTS, PHASE, SENSE, circuit_fields, circuit_work, read_outputs
+from .wiring import PORTS, Wiring
 
 DYNAMICS = ("ekeberg", "phase", "matsuoka", "leaky", "bistable", "switch", "sense")
 SIDES, ENDS = ("same", "other"), ("exist", "clamp")

@@ -28,6 +28,7 @@ EXCITATORY, INHIBITORY, RATE = 0, 1, 2
 leaky cells is the conductance of their gap junctions."""
 
 TANH, POSITIVE, LINEAR, SIGMOID = range(4)
+OUTPUTS = {"tanh": TANH, "positive": POSITIVE, "linear": LINEAR, "sigmoid": SIGMOID}
 """Output functions of leaky cells."""
 
 

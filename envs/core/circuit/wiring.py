@@ -8,21 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .kernels import (
-    EXCITATORY,
-    INHIBITORY,
-    LINEAR,
-    PHASE,
-    POSITIVE,
-    RATE,
-    SENSE,
-    SIGMOID,
-    STATES,
-    TANH,
-    circuit_dtype,
-)
+from .kernels import EXCITATORY, INHIBITORY, OUTPUTS, PHASE, RATE, SENSE, STATES, circuit_dtype
 
-OUTPUTS = {"tanh": TANH, "positive": POSITIVE, "linear": LINEAR, "sigmoid": SIGMOID}
 PORTS = {"excite": EXCITATORY, "inhibit": INHIBITORY, "phase": RATE, "gap": EXCITATORY}
 
 TILE = 25
@@ -46,13 +33,8 @@ class Wiring:
         self.links: list[tuple[int, int, int, int, int, int, float]] = []
         for n, projection in enumerate(circuit.projections):
             self._add(n, projection)
-            back = replace(
-                projection,
-                source=projection.target,
-                target=projection.source,
-                rostral=projection.caudal,
-                caudal=projection.rostral,
-            )
+            ends = {"source": projection.target, "target": projection.source}
+            back = replace(projection, **ends, rostral=projection.caudal, caudal=projection.rostral)
             if projection.port == "gap" and back != projection:
                 self._add(n, back)
         if not self.links:  # kernels need at least one of each: one without a target
