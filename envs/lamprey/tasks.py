@@ -154,8 +154,6 @@ class LampreyTask(Task):
             self.unavailable = dict.fromkeys(nervous, f"{self.lesions}, with a cord in the animal")
             if not steered:
                 self.unavailable["feedback"] = "a cord: actions='brainstem' or 'residual'"
-                if body.feedback != LampreyParams.feedback:
-                    raise ValueError(f"params: feedback needs {self.unavailable['feedback']}, got {body.feedback!r}")
 
     @property
     def lesions(self) -> str:

@@ -545,12 +545,6 @@ class Whisk(SmoothTask):
     """Standard deviation of the noise of the observed goal, rad."""
     unavailable = dict.fromkeys(("friction", "restitution", "stop_at_contact"), "a task with a peg")
 
-    def __init__(self, **arguments: Any) -> None:
-        super().__init__(**arguments)
-        for name, requirement in self.unavailable.items():
-            if value := getattr(self.animal.params, name):
-                raise ValueError(f"{name} needs {requirement}, got {value!r}")
-
     def start(self, episodes):
         values = super().start(episodes)
         samples = episodes.draw(lambda rng: rng.uniform(size=9))

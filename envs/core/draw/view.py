@@ -152,8 +152,7 @@ def open_display(instead: str, then: Callable[[], Any] = lambda: None) -> Any:
         if sys.platform == "linux" and not DISPLAYS & os.environ.keys():
             raise pygame.error("DISPLAY is not set")  # SDL would print warnings first
         if not pygame.display.get_init():  # another library has closed it
-            for window in [*_windows]:
-                window.close()
+            _windows.clear()
         pygame.display.init()
         # SDL uses the driver "offscreen" if no display can be opened.
         if pygame.display.get_driver() == "offscreen" and "SDL_VIDEODRIVER" not in os.environ:
@@ -184,9 +183,7 @@ class Window:
 
     def show(self, canvas: Canvas, fps: float) -> None:
         """Show a picture at least 1/``fps`` after the last one; has no effect after the user closed the window."""
-        if not pygame.display.get_init():  # another library has closed it
-            self.close()
-        if self.closed:
+        if self.closed or not pygame.display.get_init():  # another library may have closed it
             return
         for event in pygame.event.get((pygame.QUIT, pygame.WINDOWCLOSE)):
             for window in [*_windows]:

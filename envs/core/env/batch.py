@@ -55,6 +55,10 @@ def _make_task(task: str, arguments: Mapping[str, Any], split: str | None) -> Ta
                 f"{', '.join((*allowed, *SHARED))}"
             )
     instance = kind(**arguments)
+    params = getattr(instance.animal, "params", None)
+    for name, requirement in instance.unavailable.items():
+        if (value := getattr(params, name, None)) != getattr(type(params), name, None):
+            raise ValueError(f"params: {name} needs {requirement}, got {shown(value)}")
     if split is not None:
         choice("split", split, SPLITS)
         if split != "robust" and not instance.hidden:

@@ -151,11 +151,7 @@ class Shared:
         """
         if not self._goals:
             raise AttributeError("compute_reward needs goal=True, an argument of WormReach and LampreyWaypoints")
-        return self._goal_rewards
-
-    def _goal_rewards(self, achieved_goal: Any, desired_goal: Any, info: Any = None) -> Any:
-        rewards = self.task.compute_reward(achieved_goal, desired_goal)  # type: ignore[attr-defined]
-        return rewards if rewards.ndim else float(rewards)
+        return self.task.compute_reward  # type: ignore[attr-defined]
 
     _goals = False
     """Whether observations are mappings with goals."""

@@ -107,10 +107,11 @@ class GoalTask(Task):
         """Return the observed value of a goal's coordinate."""
         return float(np.float32(min(max(place / self.goal_scale, -LIMIT), LIMIT)))
 
-    def compute_reward(self, achieved: ArrayLike, desired: ArrayLike) -> Floats:
-        """Return the rewards (...) of observed goals (..., 2)."""
-        away = self.goal_scale * (np.asarray(achieved, float) - np.asarray(desired, float))
-        return np.where(np.sqrt(np.sum(away * away, -1)) <= self.radius, 0.0, -1.0)
+    def compute_reward(self, achieved_goal: ArrayLike, desired_goal: ArrayLike, info: Any = None) -> Floats | float:
+        """Return the rewards, a float or an array (...), of observed goals (..., 2); ``info`` is ignored."""
+        away = self.goal_scale * (np.asarray(achieved_goal, float) - np.asarray(desired_goal, float))
+        rewards = np.where(np.sqrt(np.sum(away * away, -1)) <= self.radius, 0.0, -1.0)
+        return rewards if rewards.ndim else float(rewards)
 
     def ending(self, row: Any, memory: Any) -> Any:  # noqa: D102
         return 0.0 if self.goal else super().ending(row, memory)

@@ -29,10 +29,7 @@ __all__ = ["asinh", "callback", "compiled", "exp", "fence", "inlined", "kernel",
 __all__ += ["fetch_add", "rebound", "sincos", "sincos_small", "stream", "uncached", "variant"]
 
 if numba.config.DISABLE_JIT:
-    raise ImportError(
-        "NUMBA_DISABLE_JIT must be 0, because kernels use machine code; to debug the hooks of a task, set its "
-        "attribute compiled to False"
-    )
+    raise ImportError("NUMBA_DISABLE_JIT must be 0; to debug the hooks of a task, set its attribute compiled = False")
 
 _intrinsic: Any = intrinsic  # its annotation does not fit its result
 
