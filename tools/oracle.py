@@ -23,9 +23,9 @@ from gymnosoma.agents.policies.evaluation import play_side_by_side
 from gymnosoma.agents.policies.fingerprints import of_id, of_values
 from gymnosoma.agents.policies.registry import controllers_digest, full_id, task_class, task_of
 from gymnosoma.agents.support.files import locked, replacing
-from gymnosoma.agents.support.schema import in_range
 from gymnosoma.agents.support.workers import Workers, watched, workers
 from gymnosoma.cli.arguments import Id, Processes
+from gymnosoma.envs.core.arguments import whole
 from gymnosoma.envs.core.env.documentation import normaliser
 
 from . import publish
@@ -70,9 +70,9 @@ def oracle(
     """
     env_id = full_id(env_id)
     numbers = len(oracle_of(env_id).start)
-    in_range("episodes", episodes, 2, 1000)
-    in_range("generations", generations, 2, 10_000)
-    in_range("population", population, 4, 1000)
+    whole("episodes", episodes, 2, 1000)
+    whole("generations", generations, 2, 10_000)
+    whole("population", population, 4, 1000)
     scale = normaliser(env_id)
     with locked("folder", folder), workers(processes) as engine:
         start, best = search(env_id, episodes, generations, population, folder, engine)

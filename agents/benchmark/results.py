@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from gymnosoma.envs.core.arguments import choice
+from gymnosoma.envs.core.arguments import choice, whole
 from gymnosoma.envs.core.files import LARGEST_RECORDING, MEMORY, decoded, read_bytes
 
 from ..policies.registry import all_ids, check_names
@@ -31,7 +31,7 @@ def _number(name: str, value: Any) -> None:
 
 
 def _whole(name: str, value: Any) -> None:
-    schema.in_range(name, value, 0, 2**53)
+    whole(name, value, 0, 2**53)
 
 
 def _scores(name: str, value: Any) -> None:
@@ -67,7 +67,7 @@ LINE: dict[str, schema.Check] = {
     "env": schema.OBJECT,
     "score": _object(name=schema.TEXT, unit=schema.TEXT),
     "episodes": _object(
-        count=lambda name, value: schema.in_range(name, value, 1, protocol.MAX_EPISODES),
+        count=lambda name, value: whole(name, value, 1, protocol.MAX_EPISODES),
         scores=_scores,
         mean=_number,
         sd=_or_null(_number),

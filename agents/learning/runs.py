@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gymnosoma.envs.core.arguments import choice, number, numbers, within
+from gymnosoma.envs.core.arguments import choice, number, numbers, whole, within
 from gymnosoma.envs.core.files import read_toml
 
 from ..policies.card import check_widths
@@ -22,7 +22,7 @@ from ..policies.config import CONFIG
 from ..policies.registry import ALGORITHMS, task_of, versions
 from ..support.files import replacing
 from ..support.progress import progress_bar
-from ..support.schema import OBJECT, TEXT, Check, held, in_range, read_json, typed
+from ..support.schema import OBJECT, TEXT, Check, held, read_json, typed
 
 CURVE = ("steps", "seconds", "episodes", "return", "score")
 """Columns of the learning curve.
@@ -42,7 +42,7 @@ CHECKPOINTS = dict.fromkeys(("ppo", "sac"), "checkpoint.zip") | dict.fromkeys(("
 MAX_CHECKPOINT = 2**28
 """Maximum size of a ``checkpoint.json``, bytes."""
 
-WHOLE: Check = partial(in_range, low=0, high=10**15)
+WHOLE: Check = partial(whole, minimum=0, maximum=10**15)
 RECORD: Check = partial(
     held,
     keys={
@@ -75,7 +75,7 @@ def check_settings(algorithm: str, settings: Mapping[str, Any]) -> None:
         if name in KINDS:
             KINDS[name](f"{algorithm}: {name}", value)
         elif isinstance(ranges[name][0], int):
-            in_range(f"{algorithm}: {name}", value, *ranges[name])
+            whole(f"{algorithm}: {name}", value, *ranges[name])
         else:
             number(f"{algorithm}: {name}", value, None, *ranges[name])
 

@@ -8,14 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gymnosoma.envs.core.arguments import choice
+from gymnosoma.envs.core.arguments import choice, whole
 
 from ..policies.answers import Answers
 from ..policies.config import CONFIG, RANGES, check_config, read_config
 from ..policies.fingerprints import of_id
 from ..policies.registry import references_of, searched, task_of
 from ..support.files import check_folder, locked
-from ..support.schema import in_range
 from .runs import Run, check_settings, recipe, versions_of
 
 
@@ -110,7 +109,7 @@ class Training:
         """
         for name, (low, high) in RANGES.items():
             if getattr(self, name) is not None:
-                in_range(name, getattr(self, name), low, high)
+                whole(name, getattr(self, name), low, high)
         if resume:
             return self._resumed(folder)
         check_folder("folder", folder)

@@ -20,12 +20,12 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from gymnosoma.envs.core.arguments import choice, number, shown, within
+from gymnosoma.envs.core.arguments import choice, number, shown, whole, within
 from gymnosoma.envs.core.files import check_file
 
 from ..controllers import Reference, references
 from ..support.files import replacing
-from ..support.schema import OBJECT, TEXT, Check, held, in_range, read_json
+from ..support.schema import OBJECT, TEXT, Check, held, read_json
 from .agent import Agent, reference_policy
 from .answers import AnsweringAgent, Answers
 from .networks import ACTIVATIONS, Network, NetworkAgent
@@ -63,7 +63,7 @@ KINDS = ({"network"}, {"controller"}, {*PARTS})
 """Allowed combinations of parts."""
 
 KEYS: dict[str, Check] = {
-    "format": partial(in_range, low=FORMAT, high=FORMAT),
+    "format": partial(whole, minimum=FORMAT, maximum=FORMAT),
     "id": lambda name, value: choice(name, value, all_ids()),
     "algorithm": partial(choice, choices=ALGORITHMS),
     **dict.fromkeys(("observation_space", "action_space", "env", "scores", "versions"), OBJECT),

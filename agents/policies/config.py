@@ -6,9 +6,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from gymnosoma.envs.core.arguments import choice
+from gymnosoma.envs.core.arguments import choice, whole
 
-from ..support.schema import OBJECT, TEXT, Check, held, in_range, read_json
+from ..support.schema import OBJECT, TEXT, Check, held, read_json
 from .registry import ALGORITHMS, all_ids, check_env
 
 CONFIG, MAX_CONFIG = "config.json", 2**16
@@ -26,7 +26,9 @@ RANGES = {
 KEYS: dict[str, Check] = {
     "id": lambda name, value: choice(name, value, all_ids()),
     "algorithm": partial(choice, choices=ALGORITHMS),
-    **{name: partial(in_range, low=RANGES[name][0], high=RANGES[name][1]) for name in ("steps", "num_envs", "seed")},
+    **{
+        name: partial(whole, minimum=RANGES[name][0], maximum=RANGES[name][1]) for name in ("steps", "num_envs", "seed")
+    },
     "env": OBJECT,
     "settings": OBJECT,
     "fingerprint": TEXT,

@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 
 import gymnosoma
 from gymnosoma.envs.core import arguments
-from gymnosoma.envs.core.arguments import number
+from gymnosoma.envs.core.arguments import number, whole
 
 from ..support.files import check_space, plain
-from ..support.schema import in_range
 from .agent import NoisyAgent, Policy
 from .config import RANGES
 from .evaluation import Episodes, joined, play, summary
@@ -92,7 +91,7 @@ def check(env_id: str, name: str, noise: float, seed: int) -> None:
     except (ValueError, TypeError):
         raise ValueError(f"dataset must be a name such as {env_id}/baseline-v0, got {name!r}") from None
     number("noise", noise, minimum=0.0, maximum=MAX_NOISE)
-    in_range("seed", seed, *RANGES["seed"])
+    whole("seed", seed, *RANGES["seed"])
     folder = get_dataset_path(name)
     if folder.exists():
         raise ValueError(f"dataset must be an unused name, got {name!r}, which exists in {str(folder)!r}")

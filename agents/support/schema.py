@@ -25,15 +25,6 @@ TEXT: Check = partial(typed, kind=str, words="be a string")
 OBJECT: Check = partial(typed, kind=dict, words="be an object")
 
 
-def in_range(name: str, value: Any, low: int, high: int) -> None:
-    """Raise ValueError unless ``value`` is an integer from ``low`` to ``high``."""
-    typed(name, value, int, "be a whole number")
-    if value < low:
-        raise ValueError(f"{name} must be at least {low}, got {value}")
-    if value > high:
-        raise ValueError(f"{name} must be at most {high}, got {reprlib.repr(value)}")
-
-
 def held(name: str, value: Any, keys: Mapping[str, Check], optional: Collection[str] = ()) -> None:
     """Raise ValueError unless ``value`` is an object with exactly these ``keys`` whose values pass their checks.
 

@@ -16,9 +16,8 @@ from gymnosoma.agents.policies.fingerprints import of_id
 from gymnosoma.agents.policies.lookup import OWN
 from gymnosoma.agents.policies.registry import all_ids, full_id
 from gymnosoma.agents.support.files import check_folder, check_installed, locked, replacing
-from gymnosoma.agents.support.schema import in_range
 from gymnosoma.agents.support.workers import Unfinished, watched, workers
-from gymnosoma.envs.core.arguments import choice
+from gymnosoma.envs.core.arguments import choice, whole
 
 from .arguments import Processes, Ray
 
@@ -58,11 +57,11 @@ def run(
         restart: Measure changed environments or entrants again. Without this option, a change is an error.
     """
     choice("track", track, protocol.TRACKS)
-    in_range("seeds", seeds, 1, 1000)
+    whole("seeds", seeds, 1, 1000)
     for mark in marks or ():
-        in_range("marks", mark, 1, 10**12)
+        whole("marks", mark, 1, 10**12)
     if episodes is not None:
-        in_range("episodes", episodes, 2, protocol.MAX_EPISODES)
+        whole("episodes", episodes, 2, protocol.MAX_EPISODES)
     names = [full_id(name) for name in ids] or all_ids()
     pieces = [
         piece for env_id in names for piece in entrants.pieces(env_id, policy, learner, seeds, marks, track, episodes)
@@ -119,7 +118,7 @@ def check(
         retrain: Number of randomly chosen trainings to repeat. The new score must fall within the 99% prediction
             interval of the other trainings.
     """
-    in_range("retrain", retrain, 0, 10_000)
+    whole("retrain", retrain, 0, 10_000)
     verdict = checks.check(file, trust, retrain, processes=processes)
     for line in (*verdict.differs, *verdict.unchecked):
         print(line)

@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from gymnosoma.agents.policies.config import RANGES
 from gymnosoma.agents.policies.registry import full_id
-from gymnosoma.agents.support.schema import in_range
 from gymnosoma.agents.support.workers import workers
+from gymnosoma.envs.core.arguments import whole
 
 from .arguments import Arguments, Id, Params, Processes, Ray, folder_part, read_arguments
 
@@ -49,9 +49,9 @@ def tune(
     from gymnosoma.agents.learning.runs import recipe as read_recipe
 
     for name, value in (("steps", steps), ("seed", seed)):
-        in_range(name, value, *RANGES[name])
+        whole(name, value, *RANGES[name])
     for name, value, high in (("trials", trials, 10**6), ("together", together or 1, 1024)):
-        in_range(name, value, 1, high)
+        whole(name, value, 1, high)
     env_id, arguments = full_id(env_id), read_arguments(env, param)
     short, chosen = env_id.split("/")[1], read_recipe(env_id, algorithm, recipe)["algorithm"]
     place = folder or Path("tuning") / f"{short}-{chosen}{folder_part(arguments)}"
