@@ -154,7 +154,8 @@ def register_model(env_id: str, model: str | Path | Mapping[str, Any], steps: in
             like those of the package.
         model (path of a TOML file, or mapping): See `gymnosoma.envs.neuromechanic.load`.
         steps: Time limit.
-        **arguments: Arguments of the task `gymnosoma.envs.neuromechanic.tasks.Pose`, such as ``joint`` and ``goal``.
+        **arguments: Arguments of the task `gymnosoma.envs.neuromechanic.tasks.Pose`: ``joint`` and ``goal``, ``fixed``
+            (joints to hold), ``ranges`` (``"end"``, ``"limit"`` or ``"ignore"``), and others.
     """
     register(env_id, "gymnosoma.envs.neuromechanic.tasks:Pose", steps, model=model, **arguments)
 
