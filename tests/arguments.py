@@ -22,7 +22,7 @@ def examples(env_id):
     for argument in ("sensor_noise", "sensor_dropout", "sensor_step"):
         yield {}, {argument: {field: np.float64(0.1 if argument == "sensor_dropout" else 0.1 * layout.scale[0])}}
     yield {}, {"randomize": {name: LogUniform(0.8 * usual, np.float64(1.2 * usual))}}
-    yield {}, {"history": np.int64(3)}
+    yield {}, {"history": np.int64(5)}
     yield {}, {"signals": (next(signal for signal in animal.signals if signal not in task.reported),)}
     yield {}, {"observation_delay": 2}
     yield {}, {"action_delay": 1}
