@@ -69,7 +69,8 @@ def _whisker(task):
     yield {}, {"params": replace(task.animal.params, length=0.04)}
     yield {}, {"noise": 0.5}
     if "peg_place" in task.options:
-        yield {}, {"friction": 0.3}
+        near = {name: (value, value) for name, value in PEG.items() if name in task.options}
+        yield {"randomize": near}, {"friction": 0.3}
 
 
 def _whiskerrod(task):
