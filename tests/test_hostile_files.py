@@ -298,7 +298,8 @@ SMALL = {
     "lines.wcon": [text(content) for content in (NEST % "", NEST.replace("[]", "{}") % "", MANY)],
     "dlc.csv": [text("scorer\n\nbodyparts\n"), text("scorer,a\ncoords,x\n")],
     "lines.csv": [text(FAR)],
-    "wave.npy": [lambda path: path.write_bytes(CLAIM)],
+    "wave.npy": [lambda path: path.write_bytes(CLAIM), *map(array, ([[0.0, np.nan]], [["1", "2"]], [[1j]]))],
+    "wave.csv": list(map(text, ("head,tail\n0.1,0.2\n", "0.1,,0.2\n", "0.1,0.2\n0.1\n"))),
     "featuresN.hdf5": [hdf5(10**9), hdf5(points=10**9), hdf5(10**8, chunks=(10**8,)), hdf5(external="other.h5")]
     + [hdf5(link=kind) for kind in ("ExternalLink", "SoftLink")],
     "walk.mot": [text(MOT.replace(*each)) for each in MOTS],
