@@ -13,9 +13,14 @@ from gymnasium.vector import AutoresetMode
 from ids import ALL, FIRST, IDS
 
 from gymnosoma.envs.core.env.environment import BodyEnv
+from gymnosoma.envs.core.env.spec import Score
 from gymnosoma.envs.core.kernels.sums import interpolate, mean, total
 
 HERE = "test_hooks"
+
+
+class WrongScore(Turn):
+    score = Score("turnd")
 
 
 class WrongField(Turn):
@@ -60,6 +65,7 @@ class NoReturn(Turn):
 
 
 class UnknownReport(Turn):
+    score = Score("return")
     reported = ("turnd",)
 
 
@@ -84,6 +90,11 @@ class Choosing(Turn):
         if self.mode == "right" or not self.flag or self.limit is not None:
             return self.missing
         return self.side(row, offset=1.0) if self.flag and row.time >= 0.0 else 0.0
+
+
+def test_an_unknown_score_is_told_at_once():
+    with pytest.raises(ValueError, match="score: name 'turnd' is not known; did you mean turned"):
+        BodyEnv(f"{HERE}:WrongScore")
 
 
 @pytest.mark.parametrize(
@@ -215,6 +226,7 @@ def test_no_index_is_out_of_bounds(names, tmp_path):
 def test_checked_indices_are_told(tmp_path):
     code = f"""
 from gymnosoma.envs.core.env.environment import BodyEnv
+from gymnosoma.envs.core.env.spec import Score
 env = BodyEnv("{HERE}:LateIndex")
 env.reset(seed=0)
 env.step(env.action_space.sample())

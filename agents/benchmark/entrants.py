@@ -32,15 +32,7 @@ from ..policies.agent import Agent, FunctionAgent, Policy, reference_policy
 from ..policies.card import CARD, WEIGHTS, check_parameters
 from ..policies.fingerprints import of_files, of_id, of_sources, of_values
 from ..policies.lookup import OWN, REPLAY, find_policy, shipped
-from ..policies.registry import (
-    check_names,
-    controllers_digest,
-    own_module,
-    references_of,
-    task_class,
-    task_of,
-    versions,
-)
+from ..policies.registry import controllers_digest, own_module, references_of, task_class, versions
 from ..support import progress
 from ..support.files import replacing
 from ..support.schema import OBJECT, held
@@ -50,6 +42,9 @@ from .protocol import MARKS, Budget, BudgetSpent, Entrant, Reports, environments
 
 RECIPE = "recipe"
 """Name of the learner that trains with the recipe of each environment, in the track ``open``."""
+
+
+AGAIN = "use --restart to measure again, or another --folder"
 
 
 @dataclass(frozen=True)
@@ -111,24 +106,19 @@ class Piece:
             return None
         lines = results.read(file)
         if not lines:
-            raise ValueError(f"{str(file)!r} must not be empty: use --restart to measure again")
+            raise ValueError(f"{str(file)!r} must not be empty: {AGAIN}")
         settings = tuple(each["mark"] for each in lines), lines[0]["track"], lines[0]["episodes"]["count"]
         for key, value in zip(("marks", "track", "episodes"), settings, strict=True):
             if value != getattr(self, key):
-                raise ValueError(
-                    f"{key} must be {value!r}, as in {str(file)!r}, got {getattr(self, key)!r}: use that value, "
-                    "--restart to measure again, or another --folder"
-                )
+                raise ValueError(f"{key} must be {value!r}, as in {str(file)!r}, got {getattr(self, key)!r}: {AGAIN}")
         changed = {
             "the behaviour of the environment": lines[0]["fingerprint"] != of_id(self.env_id, lines[0]["env"]),
             "the files or settings of the entrant": lines[0]["entrant"]["digest"] != self.digest,
             "the saved weights": not all(_intact(folder, each["weights"]) for each in lines if each["weights"]),
         }
         if any(changed.values()):
-            raise ValueError(
-                f"{' and '.join(what for what, differs in changed.items() if differs)} changed since {self.name} was "
-                f"measured on {self.env_id}: use --restart to measure again, or another --folder"
-            )
+            parts = " and ".join(part for part, differs in changed.items() if differs)
+            raise ValueError(f"{parts} changed since {self.name} was measured on {self.env_id}: {AGAIN}")
         return lines
 
     def discard(self, folder: Path) -> None:
@@ -232,7 +222,8 @@ def _play(piece: Piece, folder: Path) -> dict[str, Any]:
     started = time.process_time()
     episodes = measure(piece.env_id, policy, piece.episodes)
     seconds = time.process_time() - started
-    return _line(piece, policy.name, config, 0, 0, None, policy.env, episodes, (0.0, seconds), weights)
+    rest = {"mark": 0, "steps": 0, "failed": None, "env": policy.env, "weights": weights}
+    return _line(piece, policy.name, config, episodes, (0.0, seconds), **rest)
 
 
 def _by_recipe(piece: Piece, folder: Path) -> dict[str, Any]:
@@ -247,8 +238,9 @@ def _by_recipe(piece: Piece, folder: Path) -> dict[str, Any]:
     spent, started = time.process_time() - started, time.process_time()
     policy = find_policy(piece.env_id, str(run))
     episodes = measure(piece.env_id, policy, piece.episodes)
-    seconds, weights = (spent, time.process_time() - started), _keep(run, folder)
-    return _line(piece, RECIPE, {}, piece.marks[0], piece.marks[0], None, policy.env, episodes, seconds, weights)
+    seconds, steps = (spent, time.process_time() - started), piece.marks[0]
+    rest = {"mark": steps, "steps": steps, "failed": None, "env": policy.env, "weights": _keep(run, folder)}
+    return _line(piece, RECIPE, {}, episodes, seconds, **rest)
 
 
 def _train(piece: Piece, folder: Path) -> list[dict[str, Any]]:
@@ -280,7 +272,6 @@ def _train(piece: Piece, folder: Path) -> list[dict[str, Any]]:
             try:
                 entrant = load(reports.place(steps))
                 env = dict(getattr(entrant, "env", {}))
-                check_names(piece.env_id, env)
                 episodes = measure(piece.env_id, playing(entrant, piece.name, env), piece.episodes)
             except Exception as error:
                 reason = _message(error)
@@ -289,7 +280,8 @@ def _train(piece: Piece, folder: Path) -> list[dict[str, Any]]:
         if weights is None:
             env, episodes = {}, measure(piece.env_id, find_policy(piece.env_id, "zero"), piece.episodes)
         seconds = (spent, time.process_time() - started)
-        lines.append(_line(piece, piece.name, config, mark, steps or 0, reason, env, episodes, seconds, weights))
+        rest = {"mark": mark, "steps": steps or 0, "failed": reason, "env": env, "weights": weights}
+        lines.append(_line(piece, piece.name, config, episodes, seconds, **rest))
     shutil.rmtree(place, ignore_errors=True)
     return lines
 
@@ -302,35 +294,22 @@ def _message(error: Exception) -> str:
 
 
 def _line(
-    piece: Piece,
-    name: str,
-    config: dict[str, Any],
-    mark: int,
-    steps: int,
-    failed: str | None,
-    env: dict[str, Any],
-    episodes: dict[str, Any],
-    seconds: tuple[float, float],
-    weights: str | None,
+    piece: Piece, name: str, config: dict[str, Any], episodes: dict[str, Any], seconds: tuple[float, float], **rest: Any
 ) -> dict[str, Any]:
-    """Create a line of the results with all keys of `results.LINE`."""
-    score = task_of(piece.env_id).score
+    """Create a line of the results; ``rest`` are ``mark``, ``steps``, ``failed``, ``env`` and ``weights``."""
+    score = task_class(piece.env_id).score
     return {
         "$id": results.FORMAT,
         "id": piece.env_id,
-        "fingerprint": of_id(piece.env_id, env),
+        "fingerprint": of_id(piece.env_id, rest["env"]),
         "entrant": {"name": name, "config": config, "digest": piece.digest},
         "track": piece.track,
         "seed": piece.seed or 0,
-        "mark": mark,
-        "steps": steps,
-        "failed": failed,
-        "env": env,
         "score": {"name": score.name, "unit": score.unit},
         "episodes": episodes,
         "seconds": {name: round(value, 3) for name, value in zip(("train", "evaluate"), seconds, strict=True)},
         "made": {"cpu": cpu(), "python": platform.python_version(), **versions(), "commit": _commit()},
-        "weights": weights,
+        **rest,
     }
 
 

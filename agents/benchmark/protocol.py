@@ -27,7 +27,7 @@ from gymnosoma.envs.core.arguments import shown
 
 from ..policies.agent import Policy
 from ..policies.evaluation import BENCHMARK_SEED, VALIDATION_SEED, evaluate
-from ..policies.registry import task_class, task_of
+from ..policies.registry import check_names, task_class, task_of
 
 EPISODES, BINARY_EPISODES = 256, 1024
 """Number of episodes that measure a policy, in general and for binary scores."""
@@ -210,7 +210,8 @@ def measure(env_id: str, policy: Policy, count: int) -> dict[str, Any]:
         dict: ``count``; ``scores`` in the unit of the score, with nine digits; their ``mean`` and ``sd``; mean
             ``return``; fraction of ``failed`` episodes.
     """
-    score = task_of(env_id).score
+    check_names(env_id, policy.env)
+    score = task_class(env_id).score
     env = {"split": None} if task_class(env_id).hidden else {}
     episodes = evaluate(env_id, policy, count, BENCHMARK_SEED, keep={score.name}, **env)
     scores = [

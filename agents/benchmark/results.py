@@ -8,13 +8,12 @@ from __future__ import annotations
 import json
 import lzma
 import math
-import reprlib
-import sys
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from gymnosoma.envs.core.arguments import choice, whole
+from gymnosoma.envs.core.arguments import choice, number, numbers, shown, whole
 from gymnosoma.envs.core.files import LARGEST_RECORDING, MEMORY, decoded, read_bytes
 
 from ..policies.registry import all_ids, check_names
@@ -25,19 +24,13 @@ from . import protocol
 FORMAT = "gymnosoma-result-1"
 
 
-def _number(name: str, value: Any) -> None:
-    if type(value) not in (int, float) or not abs(value) <= sys.float_info.max:
-        raise ValueError(f"{name} must be a finite number, got {reprlib.repr(value)}")
-
-
-def _whole(name: str, value: Any) -> None:
-    whole(name, value, 0, 2**53)
+_whole: schema.Check = partial(whole, minimum=0, maximum=2**53)
 
 
 def _scores(name: str, value: Any) -> None:
     schema.typed(name, value, list, "be a list")
-    for each in value:
-        _number(f"each of {name}", each)
+    if numbers(name, value).ndim != 1:
+        raise ValueError(f"{name} must be a list of numbers, got {shown(value)}")
 
 
 def _texts(name: str, value: Any) -> None:
@@ -69,12 +62,12 @@ LINE: dict[str, schema.Check] = {
     "episodes": _object(
         count=lambda name, value: whole(name, value, 1, protocol.MAX_EPISODES),
         scores=_scores,
-        mean=_number,
-        sd=_or_null(_number),
-        **{"return": _or_null(_number)},
-        failed=_or_null(_number),
+        mean=number,
+        sd=_or_null(number),
+        **{"return": _or_null(number)},
+        failed=_or_null(number),
     ),
-    "seconds": _object(train=_number, evaluate=_number),
+    "seconds": _object(train=number, evaluate=number),
     "made": _texts,
     "weights": _or_null(schema.TEXT),
 }
@@ -100,15 +93,15 @@ def read(file: Path) -> list[dict[str, Any]]:
     except (OSError, EOFError, ValueError, lzma.LZMAError) as error:
         raise ValueError(f"file {str(file)!r} cannot be read: {error}") from None
     lines = []
-    for number, text in enumerate(texts, 1):
+    for k, text in enumerate(texts, 1):
         try:
-            line = schema.parse_json(text)
+            line = json.loads(text, parse_constant=schema.refuse)
             schema.held("a line", line, LINE)
             choice("id", line["id"], all_ids())
             check_names(line["id"], line["env"])
             _check_scores(line["episodes"])
         except (ValueError, RecursionError) as error:
-            raise ValueError(f"{str(file)!r}, line {number}: {error}") from None
+            raise ValueError(f"{str(file)!r}, line {k}: {error}") from None
         lines.append(line)
     return lines
 

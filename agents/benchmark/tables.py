@@ -254,29 +254,3 @@ def learners(rows: Sequence[Row]) -> str:
         table = markdown(["id", *(escaped(row.name) for row in group)], lines)
         parts.append(f"### After {mark:,} steps, track {track}\n\n{table}\n")
     return "\n".join(parts)
-
-
-def show(rows: Sequence[Row]) -> None:
-    """Print all results as a table."""
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(title="Mean scores with 95% intervals; on the scale 0 is the animal, or zero actions, and 1 the best")
-    for column in ("id", "entrant", "score", "on the scale", "least", "trainings", "failed episodes"):
-        table.add_column(column, justify="left" if column in ("id", "entrant") else "right")
-    names = {id(row): f"{row.name}, {row.track}, {row.mark:,} steps" if row.mark else row.name for row in rows}
-    for env_id in all_ids():
-        for row in (row for row in rows if env_id in row.cells):
-            cell = row.cells[env_id]
-            table.add_row(
-                env_id.split("/")[1],
-                names[id(row)],
-                text(cell.score),
-                f"{cell.scaled.mean:z.2f}" if cell.scaled else "",
-                f"{min(cell.points):z.3g}" if cell.points else "",
-                f"{len(cell.lines)}{f' ({cell.broken} failed)' if cell.broken else ''}" if row.learns else "",
-                f"{cell.failed:.0%}" if cell.failed else "",
-            )
-    for row in (row for row in rows if row.mean):
-        table.add_row("mean of all", names[id(row)], "", text(row.mean, (), ".2f"))
-    Console(width=130, markup=False, emoji=False).print(table)

@@ -15,7 +15,6 @@ import torch
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.vec_env import VecMonitor
 
-from gymnosoma.envs.core.arguments import printable
 from gymnosoma.envs.core.files import is_own, replacing
 
 STATE = "state.pkl"
@@ -79,7 +78,7 @@ def load_checkpoint(
             for name, array in arrays.items():
                 getattr(model.replay_buffer, name)[: len(array)] = array
     except Exception as error:  # zip, pickle and torch raise various errors
-        reason = printable(error)[:300]
+        reason = " ".join(str(error).split())[:300]
         raise ValueError(f"checkpoint {str(path)!r} cannot be loaded: {type(error).__name__}: {reason}") from error
     generators = state["generators"]
     random.setstate(generators["python"])

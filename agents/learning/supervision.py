@@ -15,8 +15,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from gymnosoma.envs.core.arguments import printable
-
 from ..policies.agent import Agent, reference_policy
 from ..policies.answers import LOUDEST, QUIETEST, AnsweringAgent, Answers
 from ..policies.card import PARTS, check_parameters, write_policy
@@ -208,4 +206,4 @@ def _load(network: torch.nn.Module, weights: Mapping[str, Any]) -> None:
     try:
         network.load_state_dict({name: torch.tensor(values) for name, values in weights.items()})
     except (RuntimeError, TypeError, ValueError) as error:
-        raise ValueError(f"checkpoint: weights are invalid: {printable(error)[:300]}") from None
+        raise ValueError(f"checkpoint: weights are invalid: {' '.join(str(error).split())[:300]}") from None

@@ -12,7 +12,6 @@ import numpy as np
 import optuna
 import sqlalchemy.exc
 
-from gymnosoma.envs.core.arguments import printable
 from gymnosoma.envs.core.files import toml_value
 
 from ..policies.evaluation import evaluate
@@ -92,7 +91,7 @@ def tune(
                 study.round(trials, workers)
             return study.best() if study.trials(State.COMPLETE) else None
     except (sqlalchemy.exc.SQLAlchemyError, optuna.exceptions.OptunaError) as error:
-        raise OSError(f"{str(path)!r}: {printable(error)[:300]}") from error
+        raise OSError(f"{str(path)!r}: {' '.join(str(error).split())[:300]}") from error
 
 
 class _Study:

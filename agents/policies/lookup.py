@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import logging
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -65,15 +66,20 @@ def find_policy(env_id: str, name: str, seed: int = 0) -> Policy:
     raise ValueError(one_of("policy", name, ["random", *own, "zero", "trained"], more))
 
 
+def stand_in(env_id: str, name: str) -> str:
+    """Return a policy's name, or ``random``, with a warning, for the baseline of a task without references."""
+    if name != "baseline" or references_of(env_id):
+        return name
+    logging.getLogger("gymnosoma").warning("%s has no references: baseline plays random actions", env_id)
+    return "random"
+
+
 def _saved_policy(env_id: str, name: str, folder: Path) -> Policy:
     """Create a policy from a run folder, or from a folder of the package."""
     card = read_card(folder)
     if card["id"] != env_id:
         raise ValueError(f"policy {str(folder)!r} was trained for {card['id']}, not for {env_id}")
-    try:
-        check_names(env_id, card["env"])
-    except ValueError as error:
-        raise ValueError(f"{str(folder / CARD)!r}: {error}") from None
+    check_names(env_id, card["env"], f"{str(folder / CARD)!r}: env: argument")
     return Policy(
         name,
         lambda envs, _: load_policy(folder, envs),

@@ -95,13 +95,13 @@ def check_env(env_id: str, env: Mapping[str, Any]) -> None:
         raise ValueError(f"env: {printable(error)}") from None
 
 
-def check_names(env_id: str, env: Mapping[str, Any]) -> None:
+def check_names(env_id: str, env: Mapping[str, Any], what: str = "env: argument") -> None:
     """Raise ValueError unless all names are arguments of the task or of all environments.
 
     Every file's arguments pass this check, because others, such as ``task`` or a wrapper, would be imported and called.
     """
     for name in env:
-        choice("env: argument", name, (*task_arguments(task_class(env_id)), *SHARED))
+        choice(what, name, (*task_arguments(task_class(env_id)), *SHARED))
 
 
 def task_of(env_id: str, **env: Any) -> Task:

@@ -21,7 +21,6 @@ import numpy as np
 from filelock import FileLock, Timeout
 
 from gymnosoma.envs import Event
-from gymnosoma.envs.core.arguments import printable
 from gymnosoma.envs.core.files import PARTIAL, replacing
 
 TABLES = (".csv", ".json", ".parquet")
@@ -168,7 +167,7 @@ def locked(name: str, place: Path, *, file: bool = False) -> Iterator[None]:
     except Timeout:
         holder = ""
         with suppress(OSError):
-            holder = printable(note.read_text("utf-8", "replace"))
+            holder = note.read_text("utf-8", "replace")
         raise ValueError(
             f"{name} must not be in use by another process, got {str(place)!r}, locked by {holder or 'another process'}"
         ) from None

@@ -16,12 +16,16 @@ Check = Callable[[str, Any], object]
 
 
 def typed(name: str, value: Any, kind: type, words: str) -> None:
-    """Raise ValueError unless ``value`` has the type ``kind``. Booleans do not count as integers."""
-    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+    """Raise ValueError unless ``value`` has the type ``kind``.
+
+    Booleans do not count as integers. Text must be printable, because it may be shown in a terminal.
+    """
+    wrong = not value.isprintable() if isinstance(value, str) else kind is int and isinstance(value, bool)
+    if wrong or not isinstance(value, kind):
         raise ValueError(f"{name} must {words}, got {reprlib.repr(value)}")
 
 
-TEXT: Check = partial(typed, kind=str, words="be a string")
+TEXT: Check = partial(typed, kind=str, words="be a printable string")
 OBJECT: Check = partial(typed, kind=dict, words="be an object")
 
 
@@ -40,22 +44,6 @@ def held(name: str, value: Any, keys: Mapping[str, Check], optional: Collection[
         keys[key](f"{name}: {key}", item)
 
 
-def parse_json(text: str | bytes) -> Any:
-    """Parse untrusted JSON; raise ValueError for numbers that are not finite and texts that are not printable."""
-    value = json.loads(text, parse_constant=_refuse)
-    _check_texts(value)
-    return value
-
-
-def _check_texts(value: Any) -> None:
-    if isinstance(value, str):
-        if not value.isprintable():  # control characters would reach the terminal
-            raise ValueError(f"texts must be printable, got {reprlib.repr(value)}")
-    elif isinstance(value, dict | list):
-        for each in (*value, *value.values()) if isinstance(value, dict) else value:
-            _check_texts(each)
-
-
 def read_json(
     path: Path, largest: int, keys: Mapping[str, Check] | None = None, optional: Collection[str] = ()
 ) -> dict[str, Any]:
@@ -66,7 +54,7 @@ def read_json(
             cannot be read; names file and key.
     """
     try:
-        value = parse_json(read_bytes(path, largest))
+        value = json.loads(read_bytes(path, largest), parse_constant=refuse)
     except OSError as error:
         raise ValueError(f"{str(path)!r} cannot be read: {error.strerror}") from None
     except (ValueError, RecursionError) as error:
@@ -78,5 +66,6 @@ def read_json(
     return value
 
 
-def _refuse(text: str) -> None:
+def refuse(text: str) -> None:
+    """Raise ValueError for a number in JSON that is not finite."""
     raise ValueError(f"numbers must be finite, got {text}")

@@ -62,8 +62,7 @@ def shown(value: Any) -> str:
 
 def printable(value: object) -> str:
     """Return a text on one line with escaped control characters, so that a terminal shows it and does nothing else."""
-    text = " ".join(str(value).split())
-    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in " ".join(str(value).split()))
 
 
 def whole(name: str, value: Any, minimum: int = 1, maximum: int = 1_000_000) -> None:

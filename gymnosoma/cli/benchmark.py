@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Union
 
@@ -13,13 +13,13 @@ from gymnosoma.agents.benchmark import checks, entrants, protocol, results, tabl
 from gymnosoma.agents.benchmark.learners import LEARNERS
 from gymnosoma.agents.learning.search import CONSTANT
 from gymnosoma.agents.policies.fingerprints import of_id
-from gymnosoma.agents.policies.lookup import OWN
 from gymnosoma.agents.policies.registry import all_ids, full_id
 from gymnosoma.agents.support.files import check_folder, check_installed, locked, replacing
 from gymnosoma.agents.support.workers import Unfinished, watched, workers
 from gymnosoma.envs.core.arguments import choice, whole
 
 from .arguments import Processes, Ray
+from .tables import show_table
 
 
 def run(
@@ -69,8 +69,6 @@ def run(
     libraries = {CONSTANT: "cma", entrants.RECIPE: "stable_baselines3", **LEARNERS}
     check_installed(*(libraries[piece.name] for piece in pieces if piece.name in libraries))
     digests = {piece.label: piece.digest for piece in pieces}  # fails early if a name is wrong
-    for name in filter(OWN.fullmatch, policy or ()):
-        print(f"{name}: changes are detected in modules of its folder only, not in other files.")
     with locked("folder", folder), workers(processes, ray) as engine:
         work: dict[str, Any] = {}
         for piece in pieces:
@@ -89,7 +87,7 @@ def run(
         finally:  # also after Ctrl-C
             file = results.gather(folder)
         lines = [line for piece in pieces if piece.file(folder).is_file() for line in results.read(piece.file(folder))]
-    tables.show(tables.rows_of(lines))
+    show(tables.rows_of(lines))
     print(f"Results are in {file}; `gymnosoma benchmark check {file}` verifies them.")
     files = {piece.label: piece.file(folder) for piece in pieces}
     problems = [f"{each.name} failed: {each.error}" for each in errors if not files[each.name].is_file()]
@@ -143,7 +141,7 @@ def table(files: Annotated[tuple[Path, ...], tyro.conf.Positional], /, out: Path
         check_installed("matplotlib")
     lines = [line for file in files for line in results.read(file)]
     rows = tables.rows_of(lines)
-    tables.show(rows)
+    show(rows)
     if repeated := len(lines) - sum(len(cell.lines) for row in rows for cell in row.cells.values()):
         print(f"{repeated} of {len(lines)} lines repeat a training or a policy and do not count.")
     if changed := {line["id"] for line in lines if line["fingerprint"] != of_id(line["id"], line["env"])}:
@@ -157,6 +155,29 @@ def table(files: Annotated[tuple[Path, ...], tyro.conf.Positional], /, out: Path
         page.write(f"{tables.policies(rows)}\n\n{tables.learners(rows)}".encode())
     draw(rows, out / "table.png")
     print(f"Written: {', '.join(str(out / f'table.{suffix}') for suffix in ('md', 'png'))}.")
+
+
+def show(rows: Sequence[tables.Row]) -> None:
+    """Print all results as a table."""
+    columns = ("id", "entrant", "score", "on the scale", "least", "trainings", "failed episodes")
+    names = {id(row): f"{row.name}, {row.track}, {row.mark:,} steps" if row.mark else row.name for row in rows}
+    lines = [
+        (
+            env_id.split("/")[1],
+            names[id(row)],
+            tables.text(cell.score),
+            f"{cell.scaled.mean:z.2f}" if cell.scaled else "",
+            f"{min(cell.points):z.3g}" if cell.points else "",
+            f"{len(cell.lines)}{f' ({cell.broken} failed)' if cell.broken else ''}" if row.learns else "",
+            f"{cell.failed:.0%}" if cell.failed else "",
+        )
+        for env_id in all_ids()
+        for row in rows
+        if (cell := row.cells.get(env_id))
+    ]
+    means = [("mean of all", names[id(row)], "", tables.text(row.mean, (), ".2f")) for row in rows if row.mean]
+    title = "Mean scores with 95% intervals; on the scale 0 is the animal, or zero actions, and 1 the best"
+    show_table(columns, [*lines, *means], title, width=130)
 
 
 def grouped(actions: Mapping[str, Callable[..., Any]]) -> Callable[..., Any]:

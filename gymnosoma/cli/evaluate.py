@@ -12,13 +12,14 @@ import tyro
 
 from gymnosoma.agents.policies import evaluation
 from gymnosoma.agents.policies.agent import Policy
-from gymnosoma.agents.policies.lookup import find_policy, outdated
-from gymnosoma.agents.policies.registry import full_id, references_of, task_of
+from gymnosoma.agents.policies.lookup import find_policy, outdated, stand_in
+from gymnosoma.agents.policies.registry import full_id, task_of
 from gymnosoma.agents.support.files import TABLES, check_saved, result, write_table
 from gymnosoma.agents.support.progress import progress_bar
-from gymnosoma.envs.core.arguments import shown
+from gymnosoma.envs.core.arguments import shown, whole
 
 from .arguments import Arguments, Events, Id, Options, Outputs, Params, read_arguments, read_options
+from .tables import show_table
 
 
 def evaluate(
@@ -44,14 +45,13 @@ def evaluate(
         episodes: Number of episodes per policy.
         seed: Seed of the first episode; episode i uses seed + i.
         physiology: Measure effects on the body (such as frequency, power and saturation) instead of scores, and compare
-            them with the animal's own controller. Values that exceed a limit of the task are marked and explained.
+            them with the animal's own controller. Values beyond a limit of the task are marked with ! and explained.
         scheme: Time-stepping scheme. By default, the task's.
         save: Output files for the results (.json, .csv, .parquet).
     """
     env_id = full_id(env_id)
     arguments = read_arguments(env, param) | ({} if scheme is None else {"scheme": scheme})
-    if not references_of(env_id):
-        policy = tuple("random" if name == "baseline" else name for name in policy)
+    policy = tuple(stand_in(env_id, name) for name in policy)
     with ExitStack() as stack:
         files = [stack.enter_context(result("save", path)) for path in check_saved("save", save, TABLES)]
         options = read_options(option, event)
@@ -93,8 +93,7 @@ def _find(
 ) -> list[Policy]:
     """Find policies by name and check that each can play."""
     for name, value, low in (("episodes", episodes, 1), ("seed", seed, 0)):
-        if value < low:
-            raise ValueError(f"{name} must be at least {low}, got {value!r}")
+        whole(name, value, low, 2**62)
     if not names:
         raise ValueError("policy must contain at least one name, such as baseline or random")
     policies = [find_policy(env_id, name) for name in names]
@@ -107,31 +106,26 @@ def _find(
 
 def show(rows: Sequence[dict[str, Any]]) -> None:
     """Print the summaries of one environment as a table."""
-    from rich.console import Console
-    from rich.table import Table
-
     unit = f" [{rows[0]['unit']}]" if rows[0]["unit"] != "1" else ""
     seeds = f"seeds {rows[0]['seed']} to {rows[0]['seed'] + rows[0]['episodes'] - 1}"
-    table = Table(
-        title=f"{rows[0]['id']}, {rows[0]['episodes']} episodes, {seeds}", caption="± standard deviation over episodes"
-    )
-    for column in ("policy", f"{rows[0]['score'].replace('is_', '')}{unit}", "return", "steps", "failed"):
-        first = column == "policy"
-        table.add_column(column, justify="left" if first else "right", overflow="fold")
-    for row in rows:
-        table.add_row(
+    lines = [
+        (
             row["policy"],
             f"{row['score_mean']:z.4f} ± {row['score_sd']:.4f}",
             f"{row['return_mean']:z.2f} ± {row['return_sd']:.2f}",
             f"{row['length_mean']:.0f}",
             str(sum(row["failures"].values()) or "none"),
         )
-    Console(markup=False, emoji=False).print(table)
+        for row in rows
+    ]
+    columns = ("policy", f"{rows[0]['score'].replace('is_', '')}{unit}", "return", "steps", "failed")
+    title = f"{rows[0]['id']}, {rows[0]['episodes']} episodes, {seeds}"
+    show_table(columns, lines, title, "± standard deviation over episodes")
     for row in rows:
         if row["failures"]:
             print(f"{row['policy']} failed: {'; '.join(f'{n}: {reason}' for reason, n in row['failures'].items())}")
         if row["env"]:
-            values = {name: value if isinstance(value, str) else shown(value) for name, value in row["env"].items()}
+            values = {name: shown(value).strip("'") for name, value in row["env"].items()}
             print(f"{row['policy']}: {', '.join(f'{name}={value}' for name, value in values.items())}")
 
 
@@ -154,29 +148,19 @@ def _measure_body(
 
 def _show_body(env_id: str, measures: Mapping[str, Mapping[str, Any]]) -> None:
     """Print the measures of one environment as a table."""
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
-
-    players = list(next(iter(measures.values()))["policies"])
-    table = Table(title=env_id.split("/")[1])
-    for column in ("measure", *players, "limit", "known values"):
-        table.add_column(escape(column), justify="right" if column in (*players, "limit") else "left")
+    lines, remarks = [], []
     for name, entry in measures.items():
-        beyond = entry.get("beyond", ())
-        cells = [
-            f"[red]{_three(value)}[/]" if player in beyond else _three(value)
-            for player, value in entry["policies"].items()
-        ]
+        limit, cells = _three(entry["limit"]) if "limit" in entry else "", []
+        for player, value in entry["policies"].items():
+            beyond = player in entry.get("beyond", ())
+            cells.append(_three(value) + " !" * beyond)
+            if beyond:
+                remarks.append(f"! {name}: {player} has {_three(value)}, limit {limit}: {entry['why']}")
         unit = "" if entry["unit"] == "1" else f", {entry['unit']}"
-        limit = _three(entry["limit"]) if "limit" in entry else ""
-        table.add_row(escape(name + unit), *cells, limit, escape(entry["known"]))
-    console = Console()
-    console.print(table)
-    for name, entry in measures.items():
-        for player in entry.get("beyond", ()):
-            text = f"{name}: {player} has {_three(entry['policies'][player])}, limit {_three(entry['limit'])}"
-            console.print(f"{text}: {entry['why']}", style="red", markup=False, highlight=False)
+        lines.append((name + unit, *cells, limit, entry["known"]))
+    players = next(iter(measures.values()))["policies"]
+    show_table(("measure", *players, "limit", "known values"), lines, env_id.split("/")[1])
+    print(*remarks, sep="\n", end="\n" if remarks else "")
 
 
 def _three(value: float) -> str:

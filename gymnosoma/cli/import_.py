@@ -8,7 +8,6 @@ from typing import Annotated
 import tyro
 
 from gymnosoma.agents.support.files import check_writable, result
-from gymnosoma.envs.core.arguments import printable
 
 
 def import_(
@@ -42,5 +41,5 @@ def import_(
     print(f"{len(model.bodies)} joints, {len(model.followers)} that follow, {len(model.muscles)} muscles")
     if to is not None:
         with result("to", to) as new:
-            new.write_text(f"# From {printable(file.name)}, by gymnosoma import.\n" + write_toml(description), "utf-8")
+            new.write_text(f"# From {file.name!r}, by gymnosoma import.\n" + write_toml(description), "utf-8")
         print(f"written to {to}")

@@ -16,6 +16,7 @@ from gymnosoma.agents.support.files import check_saved, locked, replacing
 from gymnosoma.agents.support.interruption import noted_signals
 from gymnosoma.agents.support.workers import Unfinished, Workers, watched, workers
 from gymnosoma.envs import register_model
+from gymnosoma.envs.core.arguments import whole
 
 from .arguments import Arguments, Id, Params, Processes, Ray, folder_part, read_arguments
 from .evaluate import measure, show
@@ -94,8 +95,7 @@ def train(
     from gymnosoma.films.reel import FORMATS, show_episode
 
     for name, value in (("episodes", episodes), ("seeds", seeds)):
-        if value < 1:
-            raise ValueError(f"{name} must be at least 1, got {value!r}")
+        whole(name, value, 1, 10**9)
     if (model is None) == (env_id == ""):
         raise ValueError("train needs either ID or --model FILE")
     if model is not None or film is not None:

@@ -43,7 +43,10 @@ def film(
         >>> film(simulate(Worm(), SineKymogram(), 2.0, every=0.05), "worm.png")
         41
     """
-    from .reel import FORMATS, Replay, check_saved, play  # imported late, because most processes do not draw
+    # Imported late, because most processes do not draw.
+    from gymnosoma.agents.support.files import check_saved
+
+    from .reel import FORMATS, Replay, play
 
     path = Path(path)
     check_saved("path", [[path]], FORMATS)

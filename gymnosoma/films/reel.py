@@ -13,7 +13,7 @@ import numpy as np
 import pygame
 
 from gymnosoma.agents.policies.agent import Policy
-from gymnosoma.agents.policies.lookup import find_policy
+from gymnosoma.agents.policies.lookup import find_policy, stand_in
 from gymnosoma.agents.policies.registry import references_of
 from gymnosoma.agents.support.files import check_saved, result
 from gymnosoma.agents.support.interruption import noted_signals
@@ -231,9 +231,8 @@ def show_episode(
         open_display(INSTEAD)
     else:
         check_saved("save", [[save]], FORMATS)
-    if not references_of(env_id):
-        policy = "random" if policy == "baseline" else policy
-        ghost = None if ghost == "baseline" else ghost
+    ghost = ghost if ghost != "baseline" or references_of(env_id) else None
+    policy = stand_in(env_id, policy)
     shadow = None if ghost in (None, policy) else find_policy(env_id, str(ghost))
     actor = find_policy(env_id, policy, seed)
     film = Film(env_id, actor, shadow, seed=seed, seconds=seconds, width=width, height=height, **how)

@@ -140,6 +140,8 @@ class Batch:
         for name in signals:
             choice("signals", name, animal.signals)
         self.signals = tuple(signals)
+        informed = ("return", *self.task.reported, *self.task.gathered("informs"), *signals)
+        choice("score: name", self.task.score.name, informed)
         self.steps = _steps(self.task)
         whole("history", history, maximum=1000)
         whole("num_envs", count)

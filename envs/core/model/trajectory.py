@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import inspect
-import io
 import json
+import re
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass
@@ -30,6 +29,9 @@ FORMAT = 1
 
 ABOUT, ROWS = "about", "rows"
 """Entries of the file in addition to time and signals."""
+
+NAME = r"\w[^\x00-\x1f\x7f-\x9f,\"]*"
+"""Pattern of the names of signals in a file, which become the columns of tables."""
 
 NEAR = 1 << 20
 """Bytes of rows that are restored in one block, small enough to stay in the cache."""
@@ -195,13 +197,11 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
             raise ValueError(f"format must be {FORMAT}, got {shown(about.get('format') if about else about)}")
         if time.ndim != 1 or time.dtype.kind != "f" or not np.isfinite(time).all() or not (np.diff(time) > 0).all():
             raise ValueError(f"time must increase, got {shown(time)}")
-        failure = about.get("failure")
-        if not all(isinstance(text, str) and text.isprintable() for text in (*arrays, failure or "")):
-            raise ValueError(f"names and failure must be printable texts, got {shown([*arrays, failure])}")
         for name, array in arrays.items():
-            if array.dtype.kind not in "fiub" or array.shape[:1] != time.shape:
+            if array.dtype.kind not in "fiub" or array.shape[:1] != time.shape or not re.fullmatch(NAME, name):
                 raise ValueError(
-                    f"{name} must hold numbers at {len(time)} times, got {array.dtype} of shape {array.shape}"
+                    f"{name!r} must be a name, without commas and quotes, of numbers at {len(time)} times, got "
+                    f"{array.dtype} of shape {array.shape}"
                 )
         animal = _make_animal(about, model)
         if animal is not None and rows is not None and (rows.dtype != animal.state or rows.shape != time.shape):
@@ -209,7 +209,7 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
                 f"rows must be {len(time)} records of {type(animal).__name__} in its present form; another version may "
                 "have written the file: read its signals with numpy.load"
             )
-        return cls(time, arrays, failure, animal, rows, about.get("every"))
+        return cls(time, arrays, about.get("failure") and printable(about["failure"]), animal, rows, about.get("every"))
 
     # As a table.
 
@@ -269,10 +269,8 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
         """
         columns = self._columns(names)
         table = np.stack([self.time, *(values for _, values in columns.values())], 1)
-        header = io.StringIO()
-        csv.writer(header, lineterminator="").writerow(["time", *columns])
         with replacing(Path(path)) as file:
-            np.savetxt(file, table, "%.17g", ",", header=header.getvalue(), comments="", encoding="utf-8")
+            np.savetxt(file, table, "%.17g", ",", header=",".join(["time", *columns]), comments="", encoding="utf-8")
 
     def plot(self, *names: str) -> NDArray[Any]:
         """Plot signals over time with matplotlib, one panel each.
