@@ -282,9 +282,9 @@ def test_whatever_a_line_holds_is_read_or_refused(folder, tmp_path):
 
 
 def test_a_small_file_does_not_fill_the_memory(tmp_path, monkeypatch):
-    monkeypatch.setattr(results, "MOST_BYTES", 1000)
-    (tmp_path / "x.jsonl.xz").write_bytes(lzma.compress(bytes(2000)))
-    with pytest.raises(ValueError, match="more than 1000 bytes"):
+    monkeypatch.setattr(results, "MEMORY", 2**25)
+    (tmp_path / "x.jsonl.xz").write_bytes(lzma.compress(bytes(2**24 + 1)))
+    with pytest.raises(ValueError, match="more than 16777216 bytes"):
         results.read(tmp_path / "x.jsonl.xz")
 
 
