@@ -11,7 +11,6 @@ from typing import Annotated, Any
 import numpy as np
 import tyro
 from numpy.typing import NDArray
-from tyro.constructors import PrimitiveConstructorSpec
 
 from gymnosoma.agents.policies.fingerprints import of_values
 from gymnosoma.envs import Event
@@ -60,17 +59,6 @@ Outputs = Annotated[tuple[tuple[Path, ...], ...], tyro.conf.arg(metavar="FILE ..
 """Output files; the suffix selects the format."""
 
 Processes = Annotated[int, tyro.conf.arg(help="Number of processes that share the work.")]
-Ray = Annotated[
-    str | None,
-    PrimitiveConstructorSpec(
-        (0, 1),
-        "[ADDRESS]",
-        lambda texts: texts[0] if texts else "",
-        lambda value: value is None or isinstance(value, str),
-        lambda value: [] if value is None else [value],
-    ),
-    tyro.conf.arg(help="Use a Ray cluster: ADDRESS, or without it the running cluster, else this machine's cores."),
-]
 
 
 def read_size(size: str) -> tuple[int, int]:

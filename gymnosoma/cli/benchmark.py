@@ -18,7 +18,7 @@ from gymnosoma.agents.support.files import check_folder, check_installed, locked
 from gymnosoma.agents.support.workers import Unfinished, watched, workers
 from gymnosoma.envs.core.arguments import choice, whole
 
-from .arguments import Processes, Ray
+from .arguments import Processes
 from .tables import show_table
 
 
@@ -32,7 +32,6 @@ def run(
     track: str = protocol.TRACKS[0],
     episodes: int | None = None,
     processes: Processes = 1,
-    ray: Ray = None,
     folder: Path = Path("benchmark"),
     restart: bool = False,
 ) -> None:
@@ -69,7 +68,7 @@ def run(
     libraries = {CONSTANT: "cma", entrants.RECIPE: "stable_baselines3", **LEARNERS}
     check_installed(*(libraries[piece.name] for piece in pieces if piece.name in libraries))
     digests = {piece.label: piece.digest for piece in pieces}  # fails early if a name is wrong
-    with locked("folder", folder), workers(processes, ray) as engine:
+    with locked("folder", folder), workers(processes) as engine:
         work: dict[str, Any] = {}
         for piece in pieces:
             try:

@@ -25,7 +25,7 @@ from gymnosoma.envs.core.kernels.lanes import LANES
 from gymnosoma.envs.core.model.animal import Animal, InLanes
 from gymnosoma.envs.core.model.control import Controller
 
-from .arguments import Processes, Ray, read_event, read_params_of
+from .arguments import Processes, read_event, read_params_of
 from .simulate import SIMPLE, AnimalName, Settings, make_animal, read_drive, usual_hold
 
 MAX_POINTS = 1_000_000
@@ -66,7 +66,6 @@ def sweep(
     column: Columns = (),
     table: Annotated[Path, tyro.conf.arg(aliases=("--save",))] = Path("sweep.csv"),
     processes: Processes = 1,
-    ray: Ray = None,
     restart: bool = False,
 ) -> None:
     """Simulate an animal at every point of a parameter grid.
@@ -99,7 +98,7 @@ def sweep(
         if restart:
             journal.unlink(missing_ok=True)
         rows = _read_journal(journal, task)
-        with workers(processes, ray) as engine, journal.open("a", encoding="utf-8") as notes:
+        with workers(processes) as engine, journal.open("a", encoding="utf-8") as notes:
             if not notes.tell():
                 notes.write(json.dumps(task) + "\n")
             remaining = {k: point for k, point in enumerate(grid) if k not in rows}

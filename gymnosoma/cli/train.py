@@ -18,7 +18,7 @@ from gymnosoma.agents.support.workers import Unfinished, Workers, watched, worke
 from gymnosoma.envs import register_model
 from gymnosoma.envs.core.arguments import whole
 
-from .arguments import Arguments, Id, Params, Processes, Ray, folder_part, read_arguments
+from .arguments import Arguments, Id, Params, Processes, folder_part, read_arguments
 from .evaluate import measure, show
 
 if TYPE_CHECKING:
@@ -56,7 +56,6 @@ def train(
     threads: int = 1,
     episodes: int = 64,
     processes: Processes = 1,
-    ray: Ray = None,
 ) -> None:
     """Train a policy and compare it with the animal's own controllers.
 
@@ -100,12 +99,12 @@ def train(
         raise ValueError("train needs either ID or --model FILE")
     if model is not None or film is not None:
         check_saved("film", [[film or Path("episode.gif")]], FORMATS)
-    several = processes > 1 or ray is not None
+    several = processes > 1
     if several and seeds == 1:
-        raise ValueError("processes and ray have no effect on a single run; combine them with --seeds")
+        raise ValueError("processes has no effect on a single run; combine it with --seeds")
     if model is not None:
         if several:
-            raise ValueError("processes and ray must not be given with --model: other processes do not know the model")
+            raise ValueError("processes must not be given with --model: other processes do not know the model")
         env_id = _registered(model, joint, fixed, ranges)
     env_id, arguments = full_id(env_id), read_arguments(env, param)
     request = Training(
@@ -128,7 +127,7 @@ def train(
     for k, place in folders.items():
         replace(request, seed=k).check(place, resume=resume and (seeds == 1 or (place / "config.json").exists()))
     if several:
-        with workers(processes, ray) as engine:
+        with workers(processes) as engine:
             rows = _train_together(request, folders, episodes, engine)
     else:
         rows = []

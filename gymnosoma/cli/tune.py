@@ -10,7 +10,7 @@ from gymnosoma.agents.policies.registry import full_id
 from gymnosoma.agents.support.workers import workers
 from gymnosoma.envs.core.arguments import whole
 
-from .arguments import Arguments, Id, Params, Processes, Ray, folder_part, read_arguments
+from .arguments import Arguments, Id, Params, Processes, folder_part, read_arguments
 
 
 def tune(
@@ -27,7 +27,6 @@ def tune(
     resume: bool = False,
     together: int | None = None,
     processes: Processes = 1,
-    ray: Ray = None,
 ) -> None:
     """Search training settings with short runs and save the best.
 
@@ -42,8 +41,7 @@ def tune(
         recipe: TOML file with training settings. By default, the environment's recipe.
         folder: Folder of the study. By default, tuning/ID-ALGORITHM; arguments of --env are appended.
         resume: Continue the study in the folder.
-        together: Number of trials proposed together, which can run in parallel. By default, the number of processes or
-            of the cluster's cores.
+        together: Number of trials proposed together, which can run in parallel. By default, the number of processes.
     """
     from gymnosoma.agents.learning import tuning
     from gymnosoma.agents.learning.runs import recipe as read_recipe
@@ -64,7 +62,7 @@ def tune(
         "resume": resume,
     }
     try:
-        with workers(processes, ray) as engine:
+        with workers(processes) as engine:
             best = tuning.tune(env_id, place, algorithm, **request, together=together or engine.count, workers=engine)
     except KeyboardInterrupt:
         print(f"Interrupted. All finished trials are in {place}; use --resume to continue.")
