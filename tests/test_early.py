@@ -59,7 +59,6 @@ def idle(tmp_path, monkeypatch):
         (("benchmark", "run", SWIM, "--folder", "taken/config.json"), "folder must be a writable folder"),
         (("benchmark", "table", "x.jsonl", "--out", "taken/config.json/x"), "out must be a writable folder"),
         (("train", SWIM, "--seeds", "3", "--seed", "2", "--folder", "file"), "folder must be .*, got 'file-3'"),
-        (("tune", SWIM, "--folder", "taken/config.json"), "folder must be a writable folder"),
     ],
 )
 def test_it_is_checked_before_anything_is_computed(idle, tmp_path, monkeypatch, capsys, error_of, asked, message):

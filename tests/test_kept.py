@@ -16,7 +16,6 @@ import pytest
 
 from gymnosoma.agents.benchmark import results
 from gymnosoma.agents.learning.training import train
-from gymnosoma.agents.learning.tuning import tune
 from gymnosoma.agents.policies import fingerprints
 from gymnosoma.agents.policies.fingerprints import of_id, of_sources
 from gymnosoma.agents.support.files import locked
@@ -101,10 +100,9 @@ def test_a_benchmark_is_of_the_policy_that_it_measured(tmp_path, monkeypatch, ca
     assert "the behaviour of the environment changed since" in error_of(*asked)
 
 
-def test_a_run_and_a_study_are_of_the_environment_that_they_began_with(tmp_path, monkeypatch):
+def test_a_run_is_of_the_environment_that_it_began_with(tmp_path, monkeypatch):
     asked = {"algorithm": "cma", "steps": 4000}
     train(SWIM, tmp_path / "run", **asked)
-    tune(SWIM, tmp_path / "study", **asked, trials=1)
     train(SWIM, tmp_path / "run", resume=True)
     config = json.loads((tmp_path / "run" / "config.json").read_text())
     monkeypatch.setattr(fingerprints, "_cache", {})
@@ -117,8 +115,6 @@ def test_a_run_and_a_study_are_of_the_environment_that_they_began_with(tmp_path,
     monkeypatch.setattr(tasks.Swim, "reward", reward, raising=False)
     with pytest.raises(ValueError, match="the environment has changed"):
         train(SWIM, tmp_path / "run", resume=True)
-    with pytest.raises(ValueError, match="environment must match the study in"):
-        tune(SWIM, tmp_path / "study", **asked, trials=1, resume=True)
 
 
 def test_the_code_of_an_animal_is_its_own_and_what_it_imports(tmp_path, monkeypatch):
@@ -137,7 +133,6 @@ def test_the_code_of_an_animal_is_its_own_and_what_it_imports(tmp_path, monkeypa
     ("asked", "place"),
     [
         (("train", "WormSwim-v0", "--steps", 100, "--folder", "run"), "run"),
-        (("tune", "WormSwim-v0", "--trials", 1, "--folder", "run"), "run"),
         (("benchmark", "run", "WormSwim-v0", "--policy", "random", "--folder", "run"), "run"),
         (("sweep", "worm", "--over", "sigma=0,1", "--table", "t.csv"), "t.points.jsonl"),
     ],

@@ -4,7 +4,6 @@ import os
 import random
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
@@ -18,7 +17,6 @@ from runs import curve
 
 from gymnosoma.agents.benchmark import entrants, results
 from gymnosoma.agents.learning.training import train
-from gymnosoma.agents.learning.tuning import tune
 from gymnosoma.envs import simulate
 from gymnosoma.envs.core.model.trajectory import Trajectory
 from gymnosoma.envs.worm import Worm
@@ -29,13 +27,6 @@ ROOT = Path(__file__).parents[1]
 SWIM = "gymnosoma/WormSwim-v0"
 WILD = Path(__file__).with_name("wild.toml")
 KILLS = 6
-
-
-def _trials(folder):
-    with sqlite3.connect(folder / "study" / "study.db") as database:
-        return database.execute("select number, state from trials order by number").fetchall(), *(
-            path.read_text() for path in (folder / "study").glob("*.toml")
-        )
 
 
 def _lines(folder):
@@ -59,7 +50,6 @@ def _dataset(folder):
 
 
 COMMANDS = {
-    "tune": ("tune WormSwim-v0 --algorithm cma --trials 6 --steps 8000 --folder study", _trials),
     "record": ("record WormSwim-v0 --episodes 24 --noise 0.1", _dataset),
     "sweep": (
         "sweep worm --over stiffness=1e-10:1e-9:40:log --over n_rods=13,25 --duration 20 --every 5",
@@ -89,7 +79,7 @@ def looks(folder):
 
 
 def begin(command, folder):
-    resumes = {"tune": folder / "study" / "study.db", "train": folder / "run-0" / "config.json"}
+    resumes = {"train": folder / "run-0" / "config.json"}
     name, *given = command.split()
     given += ["--resume"] if name in resumes and resumes[name].exists() else []
     environment = os.environ | {"MINARI_DATASETS_PATH": str(folder / "sets")}
@@ -161,10 +151,9 @@ def mutants(content, count=60):
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory):
-    """A run, a study, a result, and recordings."""
+    """A run, a result, and recordings."""
     folder = tmp_path_factory.mktemp("kept")
     train(SWIM, folder / "run", "ppo", steps=2000, num_envs=8)
-    tune(SWIM, folder / "study", "cma", trials=1, steps=2000)
     entrants.do(entrants.Piece(SWIM, "random", episodes=2), folder)
     angles = np.sin(np.linspace(0.0, 9.0, 60)[:, None] - np.linspace(0.0, 6.0, 24))
     np.savetxt(folder / "angles.csv", angles, delimiter=",")
@@ -177,7 +166,6 @@ READERS = {
     "run/checkpoint.zip": lambda folder: train(SWIM, folder / "run", "ppo", resume=True),
     "run/curve.csv": lambda folder: train(SWIM, folder / "run", "ppo", resume=True),
     "run/config.json": lambda folder: train(SWIM, folder / "run", "ppo", resume=True),
-    "study/study.db": lambda folder: tune(SWIM, folder / "study", "cma", trials=1, steps=2000, resume=True),
     "lines/WormSwim-v0-random.jsonl": lambda folder: results.read(folder / "lines" / "WormSwim-v0-random.jsonl"),
     "angles.csv": lambda folder: Kymogram.read(folder / "angles.csv", rate=32.0),
     "angles.npy": lambda folder: Kymogram.read(folder / "angles.npy", rate=32.0),

@@ -1,4 +1,4 @@
-"""Ways to learn beside PPO and SAC: imitation, evolution, supervised answers; recipes and their tuning."""
+"""Ways to learn beside PPO and SAC: imitation, evolution, supervised answers; recipes."""
 
 import shutil
 
@@ -8,7 +8,7 @@ import pytest
 import stable_baselines3
 from runs import SWIM, curve
 
-from gymnosoma.agents.learning import evolution, imitation, supervision, tuning
+from gymnosoma.agents.learning import evolution, imitation, supervision
 from gymnosoma.agents.learning.runs import recipe
 from gymnosoma.agents.learning.sb3_env import make_sb3_env
 from gymnosoma.agents.learning.search import Evolution
@@ -18,7 +18,6 @@ from gymnosoma.agents.policies.card import read_card
 from gymnosoma.agents.policies.config import read_config
 from gymnosoma.agents.policies.evaluation import evaluate
 from gymnosoma.agents.policies.lookup import find_policy
-from gymnosoma.agents.support.workers import workers
 
 
 def test_a_network_imitates_a_controller(monkeypatch):
@@ -185,56 +184,6 @@ def test_an_answering_policy_commits_itself(few, tmp_path):
     played = evaluate(DETECT, find_policy(DETECT, str(run)), 4)
     assert np.isfinite(played.info["committed"]).all()  # at the latest after 0.05 s
     assert (played.lengths <= round((0.05 + 0.02) * 250)).all()
-
-
-def study(folder, trials):
-    """What a small study is asked for."""
-    file = folder / "x.toml"
-    file.write_text(
-        "[ppo]\nn_steps = 64\nbatch_size = 128\nn_epochs = 1\nlog_std_init = -1.0\nnet_arch = [4]\n"
-        "[tune.ppo]\nnum_envs = [8, 16]\nlearning_rate = [1e-4, 1e-3]\nnet_arch = [[4], [8]]\n"
-    )
-    return {"recipe_file": file, "steps": 2 * 16 * 64, "trials": trials, "env": {"actions": "modes"}}
-
-
-def test_a_study_goes_on_where_it_was_stopped_or_failed(tmp_path, monkeypatch):
-    monkeypatch.setattr(tuning, "EPISODES", 2)
-    request = study(tmp_path, trials=3)
-    best = tuning.tune(SWIM, tmp_path / "whole", **request)
-    trial, results = tuning._trial, []
-
-    def stopped(*arguments):
-        if len(results) == 2:
-            raise KeyboardInterrupt
-        results.append(trial(*arguments))
-        return results[-1]
-
-    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(tuning, "_trial", stopped)
-        tuning.tune(SWIM, tmp_path / "half", **request)
-    assert len(results) == 2
-
-    with monkeypatch.context() as patched, pytest.raises(ValueError, match="trial-2 failed: ZeroDivisionError"):
-        patched.setattr(tuning, "_trial", lambda *arguments: 1 / 0)
-        tuning.tune(SWIM, tmp_path / "half", **request, resume=True)
-    assert tuning.tune(SWIM, tmp_path / "half", **request, resume=True) == best
-    one, two = (tmp_path / name / "WormSwim-v0.toml" for name in ("whole", "half"))
-    assert one.read_bytes() == two.read_bytes()
-    tuned = recipe(SWIM, file=one)
-    assert tuned["env"] == {"actions": "modes"} and tuned["settings"]["n_epochs"] == 1
-    assert {**tuned["settings"], "num_envs": tuned["num_envs"]}.items() >= best[0].items()
-    with pytest.raises(ValueError, match="already contains a study"):
-        tuning.tune(SWIM, tmp_path / "half", **request)
-    with pytest.raises(ValueError, match=r"steps must match the study in"):
-        tuning.tune(SWIM, tmp_path / "half", **request | {"steps": 1}, resume=True)
-
-
-@pytest.mark.slow
-def test_trials_that_are_proposed_together_are_the_same_whoever_does_them(tmp_path):
-    request = study(tmp_path, trials=4)
-    best = tuning.tune(SWIM, tmp_path / "one", **request, together=2)
-    with workers(processes=2) as engine:
-        assert tuning.tune(SWIM, tmp_path / "two", **request, together=2, workers=engine) == best
 
 
 def test_a_recipe_keeps_the_settings_that_it_does_not_name(tmp_path):

@@ -180,7 +180,6 @@ def test_the_cpu_build_of_torch_fits_the_constraints():
 
 NEEDED = {
     "train WormSwim-v0": "train",
-    "tune WormSwim-v0": "train",
     "benchmark run WormSwim-v0": "train",
     "benchmark run WormSwim-v0 --learner ppo": "train",
     "benchmark run WormSwim-v0 --learner recipe": "train",

@@ -70,7 +70,6 @@ def lured(line, folder):
     yield "train", "WormSwim-v0", "--folder", "run", "--resume"
     (folder / "recipe.toml").write_text('[cma]\nenv = {task = "trap:spring"}\n')
     yield "train", "WormSwim-v0", "--algorithm", "cma", "--recipe", "recipe.toml"
-    yield "tune", "WormSwim-v0", "--algorithm", "cma", "--recipe", "recipe.toml"
 
 
 def test_no_file_chooses_what_is_imported(line, trap, error_of):

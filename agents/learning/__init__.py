@@ -1,1 +1,1 @@
-"""Learning: training runs, recipes, tuning, and environments for stable-baselines3."""
+"""Learning: training runs, recipes, and environments for stable-baselines3."""

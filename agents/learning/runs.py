@@ -101,8 +101,7 @@ def recipe(env_id: str, algorithm: str | None = None, file: Path | None = None) 
         file: Recipe in TOML. By default, the environment's recipe, if it has one.
 
     Returns:
-        dict: ``algorithm``, ``steps``, ``num_envs``, ``env``, ``settings`` of the algorithm, and ``tune``, the lists of
-            values that `tune` tries.
+        dict: ``algorithm``, ``steps``, ``num_envs``, ``env``, and ``settings`` of the algorithm.
 
     Raises:
         ValueError: If the algorithm does not exist, or the file is missing or invalid.
@@ -120,19 +119,14 @@ def recipe(env_id: str, algorithm: str | None = None, file: Path | None = None) 
         TEXT("algorithm", chosen["algorithm"])
         name = (algorithm or chosen["algorithm"]).lower()
         choice("algorithm", name, ALGORITHMS)
-        for key in (name, "tune"):
-            OBJECT(key, chosen[key])
-        settings, tune = default[name] | chosen[name], chosen["tune"].get(name, {})
+        OBJECT(name, chosen[name])
+        settings = default[name] | chosen[name]
         shared = {key: settings.pop(key, chosen[key]) for key in ("steps", "num_envs", "env")}
         check_settings(name, settings)
         OBJECT("env", shared["env"])
-        OBJECT(f"tune.{name}", tune)
-        for key, values in tune.items():
-            for value in values if isinstance(values, list) and key != "num_envs" else ():
-                check_settings(name, {key: value})
     except ValueError as error:
         raise ValueError(str(error) if file is None else f"recipe {str(file)!r}: {error}") from None
-    return {"algorithm": name, **shared, "settings": settings, "tune": tune}
+    return {"algorithm": name, **shared, "settings": settings}
 
 
 class Run:

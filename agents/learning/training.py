@@ -146,7 +146,6 @@ class Training:
     def _new(self) -> dict[str, Any]:
         """Create the configuration of a new run from the recipe and the settings."""
         config = recipe(self.env_id, self.algorithm, self.recipe_file)
-        config.pop("tune")
         algorithm, settings = config["algorithm"], config["settings"]
         settings |= self.settings
         check_settings(algorithm, settings)

@@ -32,12 +32,10 @@ from .render import render
 from .simulate import simulate
 from .sweep import sweep
 from .train import train
-from .tune import tune
 
 COMMANDS: dict[str, Callable[..., Any]] = {
     "list": list_,
     "train": train,
-    "tune": tune,
     "evaluate": evaluate,
     "benchmark": benchmark,
     "record": record,
@@ -56,7 +54,7 @@ INVALID = (ValueError, TypeError, gymnasium.error.Error)
 FAILED = (OSError, ArithmeticError, MemoryError, RecursionError, ImportError, Unfinished)
 """Failures of a run (exit status 1). Any other exception is a bug and shows a traceback."""
 
-EXTRAS = dict.fromkeys(("cma", "optuna", "stable_baselines3", "tensorboard", "torch"), "train") | {"matplotlib": "data"}
+EXTRAS = dict.fromkeys(("cma", "stable_baselines3", "tensorboard", "torch"), "train") | {"matplotlib": "data"}
 """Extra of the package that installs each optional library."""
 
 

@@ -78,7 +78,7 @@ def train(
         imitate: Reference controller, such as baseline, that PPO imitates before it learns; "" for none.
         controller: With cma, the reference to optimise, such as baseline; "" optimises the weights of a network. With
             supervised, the reference that moves the animal while a network learns the answers.
-        recipe: TOML file with training settings, for example from `tune`. By default, the environment's recipe.
+        recipe: TOML file with training settings. By default, the environment's recipe.
         seed: Random seed for the network and the environments.
         seeds: Number of runs, with seeds SEED, SEED + 1, ... They run one after another, or in parallel with
             --processes. The number of the seed is added to the name of each run folder.
