@@ -11,7 +11,6 @@ from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
-import optuna
 import pytest
 from runs import curve
 
@@ -177,7 +176,6 @@ READERS = {
 def test_damaged_files_are_read_or_refused_in_a_line(kept, tmp_path, name, capsys):
     """Whatever a disk makes of bytes: there is no other error. What JSON may hold instead is in the other tiers."""
     content, refused = (kept / name).read_bytes(), 0
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
     for mutant in mutants(content):
         shutil.copytree(kept, tmp_path / "copy")
         (tmp_path / "copy" / name).write_bytes(mutant)
