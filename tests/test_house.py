@@ -125,7 +125,7 @@ def test_success_and_failure_are_told_apart():
     for code, ending in task.endings.items():
         assert isinstance(ending, Ending)
         told = batch.failure(0, np.array([code]))
-        assert told == (None if ending.success else ending.reason)
+        assert told == ("" if ending.success else ending.reason)
     batch.rows["status"] = 1.0
     assert batch.failure(0, np.array([0.0])) == batch.failure(0, np.array([11.0]))
     assert batch.failure(0, np.array([11.0])) == "a joint folded back to 180 degrees"
