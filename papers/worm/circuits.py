@@ -156,7 +156,7 @@ def draw(media: Mapping[str, Array], rows: Mapping[str, Sequence[Array]], usual:
             ax.plot(place, values[:, k], "o-", markersize=4, label=name.replace("`", ""))
         ax.set_xticks(place, [f"{index:g}" for index in AUTHORS])
         ax.set(xlabel="medium index, 0 is water and 1 agar", ylabel=label, ylim=(0, None))
-    axes[2].legend()
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
     for k, medium in enumerate(("water", "agar")):
         for j, both in enumerate(rows.values()):
             count, low, high = kept(both[k], usual[k])
