@@ -160,7 +160,7 @@ def test_the_gaits_of_boyle_are_those_on_the_page():
     np.testing.assert_allclose(gaits[:, 0], authors[:, 0], rtol=0.06)
     assert gaits[-1, 1] == pytest.approx(authors[-1, 1], rel=0.01)
     rhythm = circuits.gaits(Worm(circuit="ventral_cord"), circuits.friction([0.0, 1.0]), 2)[:, 0]
-    assert rhythm[0] == pytest.approx(rhythm[1], rel=0.02)  # it does not feel the medium
+    assert rhythm[0] == pytest.approx(rhythm[1], rel=0.01)  # it does not feel the medium
 
 
 @pytest.mark.full
