@@ -28,7 +28,7 @@ from .compiling import compile_kernel
 __all__ = ["asinh", "callback", "compiled", "exp", "fence", "inlined", "kernel", "log", "prange", "serial_and_threaded"]
 __all__ += ["fetch_add", "rebound", "sincos", "sincos_small", "stream", "uncached", "variant"]
 
-if numba.config.DISABLE_JIT:
+if getattr(numba.config, "DISABLE_JIT", 0):
     raise ImportError("NUMBA_DISABLE_JIT must be 0; to debug the hooks of a task, set its attribute compiled = False")
 
 _intrinsic: Any = intrinsic  # its annotation does not fit its result
