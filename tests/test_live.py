@@ -6,6 +6,7 @@ import live_browser
 import numpy as np
 import pytest
 
+from gymnosoma.envs.neuromechanic.standing import ramp_and_hold
 from gymnosoma.envs.worm import SineKymogram, WormParams
 from tools.live import build, modules
 from tools.live.wasm import LARGEST, compile_module
@@ -90,7 +91,7 @@ def compare(browser, name, numbers=None, **fields):
 @pytest.mark.parametrize("name", ANIMALS)
 def test_the_state_is_that_of_python_to_the_bit(name, browser, site):
     live_browser.visit(browser, site(name))
-    more = {"figure": {"pulse": [0.1, 0.05, 4.0]}, "limb": {"wrench": 2.0}}.get(name, {})
+    more = {"figure": {"pulse": [[0.1, 0.05, 4.0], [0.2, 0.05, -4.0]]}, "limb": {"wrench": 2.0}}.get(name, {})
     found, expected = compare(browser, name, **more)
     assert found == expected
     assert np.frombuffer(expected).any()
@@ -203,7 +204,7 @@ return [show.scene.tell(), [...show.animal.field("q")], show.animal.field("pulse
         said, q, onset, time = show(browser, script, push)
         assert word in said
         rows = live.rows()
-        rows["pulse"] = [onset, modules.PULSE, push * np.pi / (2.0 * modules.PULSE)]
+        rows["pulse"] = ramp_and_hold(onset, push)
         drive = live.start["input"][None]
         for _ in range(round(time / 0.01)):
             live.animal.advance(rows, np.array([0]), drive, 10)

@@ -1,6 +1,6 @@
 """Illustration 3 of Bunderson et al. (2012), and the tasks of the standing figure with their agents.
 
-The paper states neither stance, pulse nor onset: 1.1 hip widths, a half-sine of 50.7 ms and 0.16 s give its course.
+The paper states neither stance nor motion of the platform; those of the asset give its course.
 """
 
 import gymnasium
@@ -9,34 +9,28 @@ import pytest
 from scipy.optimize import brentq
 
 from gymnosoma.agents.controllers.neuromechanic import Reflex, SmithReflex
+from gymnosoma.agents.policies.evaluation import evaluate
+from gymnosoma.agents.policies.lookup import find_policy
 from gymnosoma.envs import simulate
 from gymnosoma.envs.neuromechanic import Neuromechanic
 from gymnosoma.envs.neuromechanic import contact as c
 from gymnosoma.envs.neuromechanic.standing import (
     DAMPING,
+    STANCE,
     STIFFNESS,
     feet,
+    ramp_and_hold,
     reflex_input,
     splay,
     standing,
     upright,
 )
-from papers.neuromechanic.standing import critical_delay, growth_over_delay
+from papers.neuromechanic.standing import DURATION, critical_delay, events, growth_over_delay, lean, stands
 
 pytestmark = pytest.mark.full
 
 PULSE, GAINS = "gymnosoma/StandPulse-v0", "gymnosoma/StandGains-v0"
 ONE = np.zeros(1, np.int64)
-
-
-@pytest.fixture(scope="module")
-def runs():
-    """Free and pinned figure for 3 s, at a quarter of the default step."""
-    made = {}
-    for what in ("free", "pinned"):
-        animal = Neuromechanic(standing(feet=what), 2.5e-4)
-        made[what] = simulate(animal, reflex_input(1.1), 3.0, every=1e-3)
-    return made
 
 
 # The figure
@@ -49,52 +43,43 @@ def test_the_figure_is_winters():
     mass = animal.model.arrays["mass"].sum()
     assert mass == pytest.approx(67.97)  # the feet and the rounding of the tables are left out of 70 kg
     assert k["M"][0, 0] == pytest.approx(mass)
-    assert k["contact_point"][:, 0] == pytest.approx([-0.5 * 1.1 * 0.334, 0.5 * 1.1 * 0.334])
+    assert k["contact_point"][:, 0] == pytest.approx([-0.5 * STANCE * 0.334, 0.5 * STANCE * 0.334])
     assert np.abs(k["contact_point"][:, 1]).max() < 1e-15
     rng = np.random.default_rng(0)
     animal.reset(row, ONE, {"q": rng.normal(0, 0.5, 5)})
     assert feet(row["q"])[0] == pytest.approx(animal.mechanics(row)["contact_point"][:, :2], abs=1e-12)
 
 
-@pytest.mark.slow
 @pytest.mark.paper
-def test_free_and_pinned_figure_agree_before_the_slip(runs):
+def test_free_and_pinned_figure_agree_before_the_slip():
     """Fig. 3, frames 1 and 2."""
-    free, pinned = runs["free"], runs["pinned"]
+    free, pinned = stands("free"), stands("pinned")
     until = np.flatnonzero(free["contact_mode"][1:].max(1) >= c.SLIP)[0]
     before = slice(1, until)
     torque = [run["neurons"][before, -2:] for run in (free, pinned)]
     assert np.abs(torque[0]).max() > 30.0
-    assert np.abs(torque[0] - torque[1]).max() < 1.5e-4  # the independent program: 1.2e-4 N m
+    assert np.abs(torque[0] - torque[1]).max() < 3e-4
     ground = [
         free["contact_force"][before, :, :2],
         pinned["reaction"][before].reshape(-1, 2, 2),
     ]
-    assert np.abs(ground[0] - ground[1]).max() < 0.02  # 0.014 N
+    assert np.abs(ground[0] - ground[1])[1:].max() < 0.02
 
 
 @pytest.mark.paper
-def test_the_left_foot_slips_first_and_lifts_off(runs):
-    """Fig. 3: slip of the left foot at about 0.4 s, stepping from about 2.3 s on, which is chaotic."""
-    free = runs["free"]
-    mode = free["contact_mode"][1:]
-    slips = [free.time[1:][mode[:, side] >= c.SLIP] for side in (0, 1)]
-    assert slips[0][0] == pytest.approx(0.395, abs=0.005)
-    assert slips[1][0] > 2.0
-    lifted = free.time[1:][mode[:, 0] == c.OPEN]
-    assert 2.0 < lifted[0] < 2.8
-    assert runs["pinned"].failure is None
-    assert np.abs(runs["pinned"]["q"][-1] - upright(1.1))[2:].max() < 0.3
-
-
-@pytest.mark.paper
-@pytest.mark.parametrize("dt", [1e-3, pytest.param(2.5e-4, marks=pytest.mark.slow)])
-def test_the_slip_does_not_depend_on_step_or_solver(dt):
-    for solver in ("modes", "staggered", "sweep"):
-        animal = Neuromechanic(standing(), dt, contacts=solver)
-        run = simulate(animal, reflex_input(1.1), 0.45, every=1e-3)
-        slip = run.time[1:][run["contact_mode"][1:, 0] >= c.SLIP]
-        assert slip[0] == pytest.approx(0.391, abs=0.002)  # converged
+@pytest.mark.parametrize(("dt", "solver"), [(1e-3, "modes"), (2.5e-4, "modes"), (1e-3, "staggered"), (1e-3, "sweep")])
+def test_the_figure_slips_steps_and_stands(dt, solver):
+    """Fig. 3: slip of the left foot at about 0.4 s, both feet leave the ground from about 2.3 s on, and no fall."""
+    drawn = dt == 2.5e-4 and solver == "modes"
+    animal = Neuromechanic(standing(), dt, contacts=solver)
+    run = stands("free") if drawn else simulate(animal, reflex_input(), DURATION, every=1e-3)
+    assert run.time[-1] == pytest.approx(DURATION) and run.failure is None
+    assert all(np.isfinite(run[name]).all() for name in ("q", "v", "neurons", "contact_force"))
+    (left, right), lifts = events(run)
+    assert left == pytest.approx(0.421, abs=0.002)  # converged
+    assert right > 2.0 and 2.25 < min(lifts) < max(lifts) < 2.4
+    assert lean(run).max() < 0.13 and lean(run)[-1] < 0.06  # the legs are 0.076 rad from the vertical at the start
+    assert np.abs(run["v"]).max() < 1.5
 
 
 @pytest.mark.paper
@@ -118,12 +103,29 @@ def test_the_critical_delay_divides_simulations():
     ends = []
     for delay in (0.19, 0.23):
         animal = Neuromechanic(standing(1.2, "pinned", delay=delay))
-        start = {"q": upright(1.2), "v": [0, 0, 0, 0, 0], "pulse": [0.0, 0.0507, 1.0]}
+        start = {"q": upright(1.2), "v": [0, 0, 0, 0, 0], "pulse": ramp_and_hold(0.0, 0.0323, 0.0507, 20.0)}
         run = simulate(animal, reflex_input(1.2), 12.0, every=0.01, start=start)
         swing = np.abs(run["q"][:, 2])
         ends.append(swing[-200:].max() / swing[200:400].max())
     assert ends[0] < 0.9
     assert ends[1] > 1.1
+
+
+def test_pulses_of_the_ground_add_up_and_events_set_them():
+    """Speed and place of the ground are closed forms; a later pulse is the same from the start and from an event."""
+    animal, pulse = Neuromechanic(standing()), ramp_and_hold(0.05, -0.1, 0.1, 0.2)
+    run = simulate(animal, reflex_input(), 0.6, every=0.05, start={"pulse": pulse})
+    assert run["platform"][[2, 4, 8, -1], 0] == pytest.approx([-9.0845e-4, -0.01, -0.02909155, -0.03])
+    first = pulse * [[1.0, 1.0, 1.0], [1.0, 1.0, 0.0]]
+    change = [{"time": 0.25, "pulse": pulse}]
+    later = simulate(animal, reflex_input(), 0.6, every=0.05, start={"pulse": first}, events=change)
+    assert (later["q"] == run["q"]).all()
+    moving = simulate(animal, reflex_input(), 0.6, every=0.05, start={"pulse": first})
+    assert (moving["q"][:7] == run["q"][:7]).all() and not (moving["q"] == run["q"]).all()
+    env = gymnasium.make(PULSE, disable_env_checker=True).unwrapped
+    assert env.reset(seed=0, options={"pulse": pulse})[1]["push"] == pytest.approx(-0.1)
+    with pytest.raises(ValueError, match="number of pulses"):
+        gymnasium.make(PULSE, params={"platform": {"pulse": {}}})
 
 
 # The tasks
@@ -168,7 +170,9 @@ def test_the_predictor_knows_the_present(control_rate):
 def weaker(count):
     """Pulses of 0.1 to 0.4 m/s, for which the shares of those who stand are known from elsewhere."""
     rng = np.random.default_rng(7)
-    return {"push": rng.uniform(0.1, 0.4, count) * rng.choice([-1.0, 1.0], count)}
+    speed = rng.uniform(0.1, 0.4, count) * rng.choice([-1.0, 1.0], count)
+    onset = rng.uniform(0.1, 0.5, count)
+    return {"pulse": ramp_and_hold(onset, speed, 0.0507, 20.0)}
 
 
 def survival(count, options, stiffness=STIFFNESS, damping=DAMPING):
@@ -189,6 +193,13 @@ def test_everyone_survives_who_knows_the_present():
     assert survival(100, {"delay": np.full(100, least)} | weaker(100)) == 1.0
     assert survival(150, weaker(150), 255.0, 40.0) == pytest.approx(0.53, abs=0.1)
     assert survival(150, weaker(150)) == pytest.approx(0.36, abs=0.1)  # two standard errors, measured independently
+
+
+@pytest.mark.parametrize("env_id", [PULSE, GAINS])
+@pytest.mark.parametrize("split", [None, "test"])
+def test_the_papers_reflex_survives_most_pushes(env_id, split):
+    episodes = evaluate(env_id, find_policy(env_id, "baseline"), 256, split=split)
+    assert 0.6 <= np.mean([failure is None for failure in episodes.failures]) <= 0.9
 
 
 def test_residual_zero_is_the_reflex():

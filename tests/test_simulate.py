@@ -60,7 +60,7 @@ WORM = [
     (Worm, FOLDING, 1.0, 1 / 30, {"start": {"stiffness": 2e-7}}),
     (Worm, FOLDING, 1.0, 0.1, {"start": {"stiffness": 2e-7}}),
 ]
-PUSH, SOONER = {"start": {"pulse": [0.05, 0.1, 3.0]}}, {"events": [Event(0.1, {"delay": 0.7})]}
+PUSH, SOONER = {"start": {"pulse": [[0.05, 0.1, 3.0], [0.3, 0.1, -3.0]]}}, {"events": [Event(0.1, {"delay": 0.7})]}
 
 OTHERS = [
     (Lamprey, [0.4, 0.1, 0.7], 0.5, 0.05, {}),

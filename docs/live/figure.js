@@ -4,7 +4,7 @@
 gymnosoma.Show.scene("figure", (animal) => {
   const C = gymnosoma.Canvas, about = animal.about, colours = about.colours;
   const q = animal.field("q"), impulse = animal.field("impulse"), mode = animal.field("mode"), neuron = animal.field("neuron");
-  const HOLD = 0.01, SHOWN = 4, { hips, leg, lasts, delay, lowest, leaning } = about.figure;
+  const HOLD = 0.01, SHOWN = 4, { hips, leg, ramp, hold, delay, lowest, leaning } = about.figure;
   let values, moments, fell, pushed;
 
   /** What a person's posture (5 joints) looks like: trunk, head, legs. */
@@ -92,37 +92,40 @@ gymnosoma.Show.scene("figure", (animal) => {
       if (fell) return `It fell to the ${fell.side}, ${pushed === null ? fell.time.toFixed(1) + " s after the start" : (fell.time - pushed).toFixed(1) + " s after the push"}.`;
       if (pushed === null) return "It stands; push the ground.";
       const now = animal.field("time")[0] - pushed;
-      return now < 3 ? "The ground was pushed." : "It has kept its balance.";
+      return now < 2 * ramp + hold ? "The ground moves." : now < 3 ? "The ground has stopped." : "It has kept its balance.";
     },
 
     ended: () => (fell ? `${scene.tell()} "Start again" puts it on its feet.` : ""),
 
     python(v) {
-      const peak = (v.push * Math.PI) / (2 * lasts);
       return `
 from gymnosoma.envs import simulate
 from gymnosoma.envs.neuromechanic import Neuromechanic
-from gymnosoma.envs.neuromechanic.standing import reflex_input, standing
+from gymnosoma.envs.neuromechanic.standing import ramp_and_hold, reflex_input, standing
 
 figure = Neuromechanic(standing(${v.stance}))
-start = {"pulse": [0.2, ${lasts}, ${peak.toPrecision(5)}], "delay": ${((1e-3 * v.delay) / delay).toPrecision(4)}}
+start = {"pulse": ramp_and_hold(0.2, ${v.push.toPrecision(3)}), "delay": ${((1e-3 * v.delay) / delay).toPrecision(4)}}
 run = simulate(figure, reflex_input(${v.stance}, ${v.stiffness.toPrecision(4)}, ${v.damping.toPrecision(4)}), 4.0, every=0.01, start=start)
 run.save("figure.npz")`;
     },
   };
 
-  /** Begin a half-sine of the ground's acceleration, by which its speed becomes what is set. */
+  /** Accelerate the ground by a half-sine to the speed that is set, and stop it later. */
   function push(show) {
     if (fell) show.restart();
     pushed = animal.field("time")[0] + HOLD;
-    animal.field("pulse").set([pushed, lasts, (values.push * Math.PI) / (2 * lasts)]);
+    const peak = (values.push * Math.PI) / (2 * ramp);
+    animal.field("pulse").set([pushed, ramp, peak, pushed + ramp + hold, ramp, -peak]);
   }
 
   /** How far the ground has moved since it was pushed, m. */
   function moved() {
-    const [onset, duration, peak] = animal.field("pulse"), since = Math.max(0, animal.field("time")[0] - onset);
-    const within = Math.min(since, duration), pace = Math.PI / duration;
-    return (peak / pace) * (within - Math.sin(pace * within) / pace + 2 * (since - within));
+    const pulses = animal.field("pulse"), time = animal.field("time")[0];
+    return [0, 3].reduce((sum, i) => {
+      const [onset, duration, peak] = pulses.slice(i, i + 3), since = Math.max(0, time - onset);
+      const within = Math.min(since, duration), pace = Math.PI / duration;
+      return sum + (peak / pace) * (within - Math.sin(pace * within) / pace + 2 * (since - within));
+    }, 0);
   }
 
   function ground(canvas, view) {

@@ -24,7 +24,7 @@ from .layout import WRITTEN
 from .model import Model, load
 from .modules import Module, chain
 from .muscles import rest_fibres
-from .params import PHYSICAL, WRENCH
+from .params import PHYSICAL, PULSE, WRENCH
 from .reader import SMALLEST
 
 _NEEDED = {"strength": "muscles", "friction": "contacts", "delay": "delays"}
@@ -59,7 +59,8 @@ class Neuromechanic(Animal):
 
     A row starts at rest in the model's start posture by default. These start values can be set: ``q``, ``v``, ``n``
     (states of control modules, then of leaky neurons), ``activation``, ``fibre_length`` (by default, fibres are at
-    rest), ``input``, ``wrench`` (w, 6) in N and N m, and the platform's ``pulse`` (onset s, duration s, peak m/s^2).
+    rest), ``input``, ``wrench`` (w, 6) in N and N m, and ``pulse`` (p, 3): onset (s), duration (s) and peak (m/s^2) of
+    the platform's accelerations. Events can set ``wrench`` and ``pulse``, too.
     Delayed signals start as if their present values had lasted forever.
 
     Parameters are factors on values of the model: ``strength`` of muscles, ``mass``, ``damping`` of joints,
@@ -177,6 +178,8 @@ class Neuromechanic(Animal):
         self.parameters = {name: option for name, option in PHYSICAL.items() if has.get(name, True)}
         if counts["wrenches"]:
             self.parameters["wrench"] = replace(WRENCH, shape=(counts["wrenches"], 6))
+        if counts["pulses"]:
+            self.parameters["pulse"] = replace(PULSE, shape=(counts["pulses"], 3))
         arrays = self.model.arrays
         kernels = _make_kernels(
             scheme,
@@ -246,7 +249,7 @@ class Neuromechanic(Animal):
 
     def start_shapes(self) -> dict[str, tuple[int, ...]]:  # noqa: D102
         names = ["q", "v", "n", "activation", "fibre_length", "input", "wrench"]
-        if self.model.arrays["platform"].any():
+        if self.model.counts["pulses"]:
             names.append("pulse")
         return {name: self._fresh[name].shape[1:] for name in names}
 
@@ -262,7 +265,7 @@ class Neuromechanic(Animal):
     def start(self, fresh: NDArray[Any], values: Mapping[str, NDArray[np.float64]]) -> None:  # noqa: D102
         fresh[:] = self._fresh
         if "pulse" in values:
-            numbers("start: onset and duration of pulse", values["pulse"][:, :2], minimum=0)
+            numbers("start: onset and duration of pulse", values["pulse"][..., :2], minimum=0)
         for name, array in values.items():
             fresh[name] = array
         for i in self.model.arrays["ball"]:
@@ -459,13 +462,13 @@ class Neuromechanic(Animal):
 
     def platform(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Compute the displacement of the ground since the start, (B, 3) m."""
-        onset, lasts, peak = rows["pulse"].T
+        onset, lasts, peak = np.moveaxis(rows["pulse"], 2, 0)
         moves = lasts >= SMALLEST  # a pulse with duration 0 does not move the ground
         lasts, peak = np.where(moves, lasts, 1.0), np.where(moves, peak, 0.0)
-        since = np.maximum(rows["time"] - onset, 0.0)
+        since = np.maximum(rows["time"][:, None] - onset, 0.0)
         within, pace = np.minimum(since, lasts), np.pi / lasts
         moved = peak / pace * (within - np.sin(pace * within) / pace + 2.0 * (since - within))
-        return moved[:, None] * self.model.arrays["platform"]
+        return np.sum(moved, 1, keepdims=True) * self.model.arrays["platform"]
 
     def energy(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Compute kinetic energy plus the potentials of gravity and joint springs, (B,) J."""

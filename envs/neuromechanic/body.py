@@ -47,14 +47,17 @@ FASTEST = 1e4
 
 
 @kernel
-def ground_acceleration(pulse, time):
-    """Return the half-sine acceleration of the ground (m/s^2) along the platform's axis at ``time`` (s).
+def ground_acceleration(t, x, time):
+    """Return the acceleration of the ground (m/s^2) along the platform's axis at ``time`` (s), a sum of half-sines.
 
-    ``pulse`` (3,) is its onset (s), duration (s) and peak (m/s^2).
+    ``x.pulse`` (pulses, 3) has the onset (s), duration (s) and peak (m/s^2) of each.
     """
-    onset, lasts, peak = pulse[0], pulse[1], pulse[2]
-    since = time - onset
-    return peak * sincos(math.pi * since / lasts)[0] if 0.0 < since < lasts else 0.0
+    total = 0.0
+    for i in range(t.pulses):
+        since, lasts = time - x.pulse[i, 0], x.pulse[i, 1]
+        if 0.0 < since < lasts:
+            total += x.pulse[i, 2] * sincos(math.pi * since / lasts)[0]
+    return total
 
 
 LIMITS = True
@@ -141,7 +144,7 @@ def forces(t, k, x, z, time, fraction, module):
     """
     n = t.bodies
     q, v = z[:n], z[n : 2 * n]
-    pushed = ground_acceleration(x.pulse, time)
+    pushed = ground_acceleration(t, x, time)
     for i in range(3):
         k.gravity[i] = t.gravity[i] - pushed * t.platform[i]
     kinematics(t, k, q)

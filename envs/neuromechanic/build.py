@@ -63,7 +63,7 @@ def build(description: Tables, modules: Mapping[str, Module]) -> dict[str, Any]:
     if not names.declared and len(inputs) > 1:
         raise ValueError(f"model.inputs is missing: it must list them in the order of the drive: {listed(inputs)}")
     sized = {"bodies": joints, "muscles": top["muscle"], "neurons": top["neuron"], "inputs": inputs, "wrenches": wrench}
-    sized |= {"contacts": top["contact"], "leaky": leaky}
+    sized |= {"contacts": top["contact"], "leaky": leaky, "pulses": pulse}
     own = {"pins": "pin_rate", "delays": "delayed", "motors": "motor", "fits": "fit_mean", "reads": "read"}
     own |= {"links": "parent", "pushes": "push", "balls": "ball", "limits": "limit_joint"}
     counts = {name: len(value) for name, value in (sized | {name: arrays[key] for name, key in own.items()}).items()}
@@ -90,14 +90,16 @@ def build(description: Tables, modules: Mapping[str, Module]) -> dict[str, Any]:
 
 
 def _platform(values: Any, names: Names) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the axis of the platform (zero if there is none) and its pulse."""
+    """Return the axis of the platform (zero if there is none) and its pulses (P, 3)."""
+    if not values:
+        return np.zeros(3), np.zeros((0, 3))
     platform = read(keys.PLATFORM, values, "model.platform", names)
-    onset, duration, peak = (platform[key] for key in ("onset", "duration", "peak"))
-    if peak and not duration:
-        raise ValueError(f"model.platform.duration must be greater than 0 for a peak of {peak:g}, got 0")
-    if 0 < duration < SMALLEST:
-        raise ValueError(f"model.platform.duration must be 0 or at least {SMALLEST:g}, got {duration:g}")
-    return platform["axis"] if values else np.zeros(3), np.array([onset, duration, peak])
+    for pulse in platform["pulse"]:
+        if pulse["peak"] and not pulse["duration"]:
+            raise ValueError(f"model.platform.duration must be greater than 0 for a peak of {pulse['peak']:g}, got 0")
+        if 0 < pulse["duration"] < SMALLEST:
+            raise ValueError(f"model.platform.duration must be 0 or at least {SMALLEST:g}, got {pulse['duration']:g}")
+    return platform["axis"], np.array([[pulse[key.name] for key in keys.PULSE] for pulse in platform["pulse"]])
 
 
 def _modules(modules: Mapping[str, Module], names: Names) -> tuple[int, int]:

@@ -465,11 +465,14 @@ CONTACT = (
     Key("height", NUMBER, 0.0, "m", "height of the surface along the normal"),
     Key("friction", _LEAST, REQUIRED, "1", "Coulomb friction coefficient"),
 )
-PLATFORM = (
-    Key("axis", DIRECTION, (1.0, 0.0, 0.0), "", "direction of the ground's motion"),
+PULSE = (
     Key("onset", _LEAST, 0.0, "s", "start of the pulse"),
     Key("duration", _LEAST, 0.0, "s", "duration of the pulse"),
     Key("peak", NUMBER, 0.0, "m/s^2", "peak acceleration of the half-sine pulse"),
+)
+PLATFORM = (
+    Key("axis", DIRECTION, (1.0, 0.0, 0.0), "", "direction of the ground's motion"),
+    Key("pulse", several(PULSE, 64), {}, "", "acceleration of the ground, such as a ramp and its end; pulses add up"),
 )
 WRENCH = (
     Key("body", name("body"), REQUIRED, "", "body on which the wrench acts"),
@@ -493,7 +496,7 @@ MODEL = (
     Key("pin", tables("pin"), {}, "", "constraints on points and joints"),
     Key("contact", tables("contact"), {}, "", "points that can touch a surface; not possible with pins"),
     Key("wrench", tables("wrench"), {}, "", "external forces and moments"),
-    Key("platform", later("table"), {}, "", "acceleration pulse of the ground"),
+    Key("platform", later("table"), {}, "", "motion of the ground"),
 )
 KINDS = {
     "": MODEL,
@@ -518,5 +521,6 @@ KINDS = {
     "contact.NAME": CONTACT,
     "wrench.NAME": WRENCH,
     "platform": PLATFORM,
+    "platform.pulse": PULSE,
 }
 """Keys of each table."""

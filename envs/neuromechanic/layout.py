@@ -18,7 +18,7 @@ from .params import PHYSICAL
 
 _COUNTS = """
 bodies links muscles active fibres neurons inputs wrenches pins contacts contact_rows delays depth motors fits limits:
-states outputs size leaky reads pushes balls:
+states outputs size leaky reads pushes balls pulses:
 """
 """Numbers of the model's parts, the first fields of its record."""
 
@@ -111,7 +111,7 @@ wrench: c 6  # N, N m
 ring: ring  # past values of delayed signals
 excitation force neuron reaction impulse mode: c  # of the last evaluation or step: 1, N, 1, N, N s, 1
 contact_error alternations:  # m/s, 1
-pulse: 3  # of the ground: onset (s), duration (s), peak (m/s^2)
+pulse: c 3  # of the ground: onset (s), duration (s), peak (m/s^2)
 {" ".join(PHYSICAL)}:  # the row's parameters
 """
 
@@ -130,7 +130,7 @@ reaction: pins
 impulse: contacts contact_rows
 mode: contacts
 contact_error alternations:
-pulse: 3
+pulse: pulses 3
 {" ".join(PHYSICAL)}:
 """
 

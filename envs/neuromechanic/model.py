@@ -41,7 +41,7 @@ class Model:
         delays ((S,) float, s): Delay of each synapse.
         wrench ((W, 6) float, N and N m): Constant part of each wrench.
         start ((s,) float): Initial states n: 0 for control modules, ``start`` for leaky neurons.
-        pulse ((3,) float): Pulse of the ground: onset (s), duration (s), peak (m/s^2).
+        pulse ((P, 3) float): Pulses of the ground: onset (s), duration (s), peak (m/s^2).
         origin: Prefix of error messages with the name of the file; empty for a mapping.
         description (mapping or None): Source of the model, which trajectories save; None if there are modules.
     """
@@ -204,6 +204,7 @@ def changed(
     for what, old, new in (
         ("inputs", before.inputs, after.inputs),
         ("activations", before.counts["active"], after.counts["active"]),
+        ("number of pulses", before.counts["pulses"], after.counts["pulses"]),
     ):
         if old != new:
             raise ValueError(f"params must not change the {what}, {shown(old)}, got {shown(new)}")

@@ -15,3 +15,6 @@ PHYSICAL = {
 
 WRENCH = Option(-1e6, 1e6, "N, N m", "force and moment of each wrench of the model")
 """External forces and moments on a row, in the order of ``model.wrenches``."""
+
+PULSE = Option(-1e9, 1e9, "s, s, m/s^2", "onset, duration and peak of each pulse of the platform's acceleration")
+"""Motion of the ground, in the order of the model's pulses. A pulse without duration does not move it."""

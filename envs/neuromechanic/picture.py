@@ -259,7 +259,7 @@ def _stand(canvas: Canvas, task: StandTask, trail: Trail, ghost: Trail | None) -
     speed = float(info["push"][0])
     way = "the right" if speed > 0 else "the left" if speed < 0 else "no side"
     canvas.label(f"{abs(speed):.2f} m/s", (24, 30), c.INK, 17, back=c.PLATE)
-    caption = f"pulse of the ground, to {way}; feet {info['stance'][0]:.2f} hip widths apart"
+    caption = f"speed of the ground, to {way}; feet {info['stance'][0]:.2f} hip widths apart"
     canvas.label(caption, (24, 52), c.MUTED, 12, back=c.PLATE)
     for other, y in zip([trail] if ghost is None else [trail, ghost], (74.0, 92.0), strict=False):
         canvas.label(other.name, (24, y), GHOST if other is ghost else c.INK, 12, back=c.PLATE)

@@ -16,6 +16,12 @@ HIPS, LEG = 0.334, 0.859
 STIFFNESS, DAMPING, DELAY = 255.0, 85.0, 0.12
 """Stiffness (N m/rad), damping (N m s/rad) and delay (s) of the paper's reflex."""
 
+STANCE, RAMP, HOLD = 1.39, 0.2, 1.43
+"""Stance (hip widths); durations of the platform's acceleration, and of the constant speed before its deceleration (s).
+
+The paper does not state them; these give its course of events.
+"""
+
 
 def splay(stance: ArrayLike) -> NDArray[np.float64]:
     """Return the angle (rad) of the legs from the vertical in a symmetric stance, with the stance in hip widths."""
@@ -34,6 +40,20 @@ def reflex_torque(rest: Any, angle: Any, rate: Any, stiffness: Any = STIFFNESS, 
         stiffness (N m/rad), damping (N m s/rad): Gains of the reflex.
     """
     return -stiffness * (angle - rest) - damping * rate
+
+
+def ramp_and_hold(onset: ArrayLike, speed: ArrayLike, ramp: float = RAMP, hold: float = HOLD) -> NDArray[np.float64]:
+    """Return the pulses (..., 2, 3) of a platform that accelerates, moves at constant speed, and stops.
+
+    Args:
+        onset ((...) float, s): Start of the acceleration.
+        speed ((...) float, m/s): Speed between the pulses.
+        ramp (s): Duration of the acceleration and of the deceleration.
+        hold (s): Time between them.
+    """
+    onset, peak = np.broadcast_arrays(onset, np.pi / (2.0 * ramp) * np.asarray(speed, float))
+    first = np.stack([onset, np.full_like(peak, ramp), peak], -1)
+    return np.stack([first, first * [1.0, 1.0, -1.0] + [ramp + hold, 0.0, 0.0]], -2)
 
 
 def upright(stance: ArrayLike) -> NDArray[np.float64]:
@@ -56,7 +76,7 @@ def feet(q: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def standing(
-    stance: float = 1.1,
+    stance: float = STANCE,
     feet: str = "free",
     drive: str = "gains",
     delay: float = DELAY,
@@ -110,6 +130,6 @@ def standing(
     return model
 
 
-def reflex_input(stance: float, stiffness: float = STIFFNESS, damping: float = DAMPING) -> NDArray[np.float64]:
+def reflex_input(stance: float = STANCE, stiffness: float = STIFFNESS, damping: float = DAMPING) -> NDArray[np.float64]:
     """Return the drive (3,) for ``drive="gains"``: splay (rad) of the stance, stiffness and damping of the reflexes."""
     return np.array([float(splay(stance)), stiffness, damping])

@@ -19,7 +19,7 @@ from ..core.model.quantities import Option
 from .animal import Neuromechanic
 from .contact import SLIP
 from .model import changed
-from .standing import DELAY, LEG, splay, upright
+from .standing import DELAY, HOLD, LEG, RAMP, ramp_and_hold, splay, upright
 
 DOWN = 12.0
 """Ending: the figure has fallen."""
@@ -74,13 +74,11 @@ class StandTask(NeuromechanicTask):
 
     options = {
         "stance": Option(0.8, 1.8, "hip widths", "distance of the feet"),
-        "push": Option(
-            -1.0, 1.0, "m/s", "final speed of the platform, positive to the right; the side is random if drawn"
-        ),
+        "push": Option(-1.0, 1.0, "m/s", "speed of the platform, positive to the right; the side is random if drawn"),
         "onset": Option(0.0, 100.0, "s", "time at which the platform starts to move"),
     }
     endings = {DOWN: Ending("the figure has fallen")}
-    hidden = {"push": Hidden(0.3, 0.4), "onset": Hidden(0.1, 0.5)}
+    hidden = {"push": Hidden(0.15, 0.25), "onset": Hidden(0.1, 0.5)}
     physiology = measures("neuromechanic", "StandTask")
     observes = {
         "torso_angle": Field(1, "rad", 0.3, "delayed angle of the torso"),
@@ -94,7 +92,7 @@ class StandTask(NeuromechanicTask):
     and largest torque (N m) of the hips since the start, sampled at the ends of control periods."""
     reported = ["time", "stance", "work", "largest_torque"]
     informs = {"survived": "f8", "push": "f8", "slipping": "i8"}
-    """1 while the figure stands; final speed of the platform (m/s); number of slipping feet."""
+    """1 while the figure stands; speed of the platform between its pulses (m/s); number of slipping feet."""
     arguments = {
         **NeuromechanicTask.arguments,
         "scheme": "``semi_implicit``, which contacts require",
@@ -102,10 +100,10 @@ class StandTask(NeuromechanicTask):
     }
     stances = (1.0, 1.4)
     """Range from which the stance is drawn, hip widths."""
-    pulse_duration = 0.0507
-    """Duration of the ground's acceleration, s."""
     largest_lean, lowest_hips = 1.2, 0.4 * LEG
     """Largest angle of torso or legs from the vertical (rad) and lowest height of the hips (m) of a standing figure."""
+    ramp, hold = RAMP, HOLD
+    """Duration of the platform's acceleration and of its deceleration, and time between them, s."""
     largest_torque = 200.0
     """Torque scale of the effort in the reward, N m."""
     longest_delay = DELAY
@@ -140,11 +138,7 @@ class StandTask(NeuromechanicTask):
         push = episodes.hidden("push")
         if "push" not in options:
             push = np.where(draws[:, 1] < 0.5, -push, push)
-        pulse = np.empty((len(episodes), 3))
-        pulse[:, 0] = episodes.hidden("onset")
-        pulse[:, 1] = self.pulse_duration
-        pulse[:, 2] = push * np.pi / (2.0 * self.pulse_duration)
-        return {"q": upright(stance), "pulse": pulse}
+        return {"q": upright(stance), "pulse": ramp_and_hold(episodes.hidden("onset"), push, self.ramp, self.hold)}
 
     def hip(self, row: Any, side: int) -> Any:
         """Return the delayed angle (rad) and rate (rad/s) of the left (0) or right (1) leg from the torso."""
@@ -179,5 +173,5 @@ class StandTask(NeuromechanicTask):
 
     def info(self, row: Any, memory: Any, info: Any) -> None:
         info.survived = 1.0 if row.status == 0.0 and self.ending(row, memory) == 0.0 else 0.0
-        info.push = row.pulse[2] * 2.0 * self.pulse_duration / np.pi
+        info.push = row.pulse[0, 2] * 2.0 * row.pulse[0, 1] / np.pi
         info.slipping = self.slipping(row)

@@ -1,4 +1,4 @@
-"""Illustration 3 of the neuromechanic paper: a standing figure on a platform that jerks sideways."""
+"""Illustration 3 of the neuromechanic paper: a standing figure on a platform that moves sideways."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from scipy.optimize import brentq
 
 from gymnosoma.biomechanics import characteristic_roots
 from gymnosoma.envs import simulate
-from gymnosoma.envs.core.model.run import ensemble
 from gymnosoma.envs.core.model.trajectory import Trajectory
 from gymnosoma.envs.neuromechanic import Neuromechanic
 from gymnosoma.envs.neuromechanic.contact import OPEN, SLIP
 from gymnosoma.envs.neuromechanic.standing import (
     DELAY,
     HIPS,
+    STANCE,
     feet,
     reflex_input,
     standing,
@@ -28,23 +28,28 @@ from gymnosoma.envs.neuromechanic.standing import (
 from ..paper import Sheet
 from .hindlimb import FREE, LIMIT, MS, PINNED, Array
 
-_PULSE = (0.16, 0.0507, -7.75)
-"""Acceleration pulse of the ground, as in the asset: onset (s), duration (s), peak (m/s^2)."""
+DURATION, STEP, WINDOW = 3.0, 2.5e-4, 40
+"""Simulated time, as in the paper, and time step, s; number of steps over which drawn forces are averaged, because an
+impact lasts one step."""
 
 
 @cache
-def _stands(what: str) -> Trajectory:
-    """Simulate 3 s with the pulse of the ground, with free or pinned feet, at a quarter of the usual time step."""
-    animal = Neuromechanic(standing(feet=what), 2.5e-4)
-    return simulate(animal, reflex_input(1.1), 3.0, every=1e-3, hold=1e-3)
+def stands(what: str) -> Trajectory:
+    """Simulate the figure with free or pinned feet at a quarter of the usual time step, and record every step."""
+    return simulate(Neuromechanic(standing(feet=what), STEP), reflex_input(), DURATION, every=STEP)
 
 
-def events(run: Trajectory) -> tuple[float, float, float]:
-    """Return the times (s) at which the left and right foot slip and the left foot lifts off; NaN if it never does."""
-    mode = run["contact_mode"][1:]
-    happened = mode[:, 0] >= SLIP, mode[:, 1] >= SLIP, mode[:, 0] == OPEN
-    first, second, third = (float(run.time[1:][when][0]) if when.any() else np.nan for when in happened)
-    return first, second, third
+def events(run: Trajectory) -> tuple[list[float], list[float]]:
+    """Return the times (s) at which left and right foot slip first, and lift off first; NaN if they never do."""
+    mode, time = run["contact_mode"][1:].T, run.time[1:]
+    slips, lifts = ([float(min(time[foot], default=np.nan)) for foot in of] for of in (mode >= SLIP, mode == OPEN))
+    return slips, lifts
+
+
+def lean(run: Trajectory) -> Array:
+    """Return the largest angle of torso and legs from the vertical at each time, rad."""
+    q = run["q"]
+    return np.abs(q[:, 2:3] + np.column_stack([np.zeros(len(q)), q[:, 3:]])).max(1)
 
 
 def _person(ax: Axes, q: Array, label: str) -> None:
@@ -63,9 +68,9 @@ def _person(ax: Axes, q: Array, label: str) -> None:
 
 
 def figure_3(sheet: Sheet) -> Figure:
-    """Draw illustration 3: the free and the pinned figure after a jerk of the ground."""
-    free, pinned = _stands("free"), _stands("pinned")
-    mode, (*slips, lift) = free["contact_mode"][1:], events(free)
+    """Draw illustration 3: the free and the pinned figure on the moving ground."""
+    free, pinned = stands("free"), stands("pinned")
+    mode, (slips, lifts) = free["contact_mode"][1:], events(free)
     before = slice(1, int(np.flatnonzero(mode.max(1) >= SLIP)[0]))
     torque = [run["neurons"][:, -2:] for run in (free, pinned)]
     ground = [free["contact_force"][:, :, :2], pinned["reaction"].reshape(-1, 2, 2)]
@@ -73,16 +78,18 @@ def figure_3(sheet: Sheet) -> Figure:
     ground[0][0] = ground[0][1]
 
     figure = Figure(figsize=(14, 9.5), layout="constrained")
-    names = {f"{k}": (when, what) for k, (when, what) in enumerate(_frames(slips[0], lift), start=1)}
+    names = {f"{k}": (when, what) for k, (when, what) in enumerate(_frames(slips[0], lifts), start=1)}
     axes = figure.subplot_mosaic([[*names], ["torque"] * 5, ["across"] * 5, ["up"] * 5], height_ratios=[1.7, 1, 1, 1])
     for name, (when, what) in names.items():
-        _person(axes[name], free["q"][round(when / 1e-3)], f"({name}) {when:.2f} s\n{what}")
+        _person(axes[name], free["q"][round(when / STEP)], f"({name}) {when:.2f} s\n{what}")
     _courses(axes, sheet, [free.time, pinned.time], torque, ground, [when for when, _ in names.values()])
     for name, runs in (("torque", torque), ("ground", ground)):
         gap, peak = np.abs(runs[0][before] - runs[1][before]).max(), np.abs(runs[1][before]).max()
         sheet.found(name, **{"": 100 * gap / peak, "_gap": gap, "_peak": peak})
-    sheet.found(slip=slips[0], other_slip=slips[1] - slips[0], lift=lift, pinned=ground[1][1:, :, 1].min())
-    sheet.found(unloading=MS * _unloading_pulse(), pulse=MS * _PULSE[1])
+    sheet.found(slip=slips[0], other_slip=slips[1] - slips[0], lift=min(lifts), steps=np.isfinite(lifts).sum())
+    place = MS * feet(free["q"])
+    sheet.found(lean=lean(free).max(), height=place[..., 1].max(), lifted=MS * STEP * (mode == OPEN).sum(0).max())
+    sheet.found(closer=np.diff(place[0, :, 0] - place[-1, :, 0])[0])
     return figure
 
 
@@ -97,46 +104,38 @@ def _courses(
     """Draw the left hip's torque and the ground's forces on the left foot over time, free and pinned."""
     lines = {
         "torque": ("left hip torque (N m)", [run[:, 0] for run in torque]),
-        "across": ("left GRF, sideways (N)", [run[:, 0, 0] for run in ground]),
-        "up": ("left GRF, upward (N)", [run[:, 0, 1] for run in ground]),
+        "across": ("left GRF, sideways (N)", [_mean(run[:, 0, 0]) for run in ground]),
+        "up": ("left GRF, upward (N)", [_mean(run[:, 0, 1]) for run in ground]),
     }
     for panel, (label, runs) in lines.items():
         ax = axes[panel]
         ax.plot(times[1], runs[1], color=PINNED, lw=1.3, label="feet pinned")
         ax.plot(times[0], runs[0], color=FREE, lw=1.0, label="feet free")
-        for when, what in ((0.4, "slip"), (2.3, "stepping")):
+        for when, what in ((sheet.printed("slip"), "slip"), (sheet.printed("lift"), "stepping")):
             ax.axvline(when, label=f"paper: {what}" if panel == "torque" else None, **LIMIT)
         for number, when in enumerate(frames, 1):
             place = ax.get_xaxis_transform()
             ax.annotate(f"{number}", (when, 1.0), xycoords=place, ha="center", va="bottom", fontsize=9)
-        steady = np.concatenate([run[:2200] for run in runs])
-        low, high = np.quantile(np.concatenate([steady, runs[1]]), [0.0, 1.0])
-        ax.set(xlim=(0, 3), ylabel=label, ylim=(low - 0.2 * (high - low), high + 0.2 * (high - low)))
+        ax.set(xlim=(0, DURATION), ylabel=label)
+        ax.margins(y=0.1)
         ax.tick_params(labelbottom=panel == "up")
         sheet.table(panel, time_s=times[0], free=runs[0], pinned=runs[1])
-    axes["torque"].legend(ncols=2, loc="lower center", bbox_to_anchor=(0.45, 0.0))
+    axes["torque"].legend(ncols=4, loc="upper center")
     axes["up"].axhline(0.0, color="k", lw=0.6)
-    axes["up"].set_xlabel("time (s); the steps at the end go beyond the axes")
+    axes["up"].set_xlabel(f"time (s); forces are means over {MS * STEP * WINDOW:.0f} ms")
 
 
-def _unloading_pulse() -> float:
-    """Return the shortest pulse of the ground (s) that makes the pinned figure lift a foot."""
-    animal, durations = Neuromechanic(standing(feet="pinned")), np.linspace(_PULSE[1], 0.065, 30)
-    pulse = np.column_stack([np.full(30, _PULSE[0]), durations, np.full(30, _PULSE[2])])
-    run = ensemble(animal, reflex_input(1.1), 30, 1.5, start={"pulse": pulse}, signals=["reaction"])
-    least = run["reaction"][1:, :, 1::2].min((0, 2))
-    return float(np.interp(0.0, -least, durations))
+def _mean(values: Array) -> Array:
+    """Return the moving average over `WINDOW` steps, with the ends repeated."""
+    padded = np.pad(values, (WINDOW // 2, WINDOW - 1 - WINDOW // 2), mode="edge")
+    return np.convolve(padded, np.full(WINDOW, 1.0 / WINDOW), mode="valid")
 
 
-def _frames(slip: float, lift: float) -> tuple[tuple[float, str], ...]:
+def _frames(slip: float, lifts: list[float]) -> tuple[tuple[float, str], ...]:
     """Return the times (s) and titles of the drawn frames."""
-    return (
-        (0.0, "stands"),
-        (slip, "left foot slips"),
-        (lift, "lift-off"),
-        (lift + 0.25, "steps"),
-        (lift + 0.5, "steps"),
-    )
+    left, right = lifts
+    off = ((left, "left foot off the ground"), (right, "right foot off the ground"))
+    return (0.0, "stands"), (slip, "left foot slips"), *off, (DURATION, "stands, feet closer together")
 
 
 def growth_over_delay(stance: float, delays: ArrayLike) -> Array:
@@ -182,7 +181,7 @@ def illustration_3(sheet: Sheet) -> Figure:
     ax.plot(few, MS * critical, "s", color="k", ms=5)
     for stance, delay in zip(few, critical, strict=True):
         ax.annotate(f"{MS * delay:.0f} ms", (stance, MS * delay), (6, 4), textcoords="offset points")
-    ax.plot(1.1, MS * DELAY, "o", color="k", ms=6, label="the stance of Fig. 3, ours")
+    ax.plot(STANCE, MS * DELAY, "o", color="k", ms=6, label="the stance of Fig. 3, ours")
     ax.set(
         xlabel="stance (hip widths)",
         ylabel="delay (ms)",

@@ -325,7 +325,7 @@ def figure() -> Live:
 
     def start(stance: float) -> dict[str, Any]:
         drive = standing.reflex_input(stance)
-        return {"input": drive, "q": standing.upright(stance), "pulse": [UNTIL, PULSE, 0.0]}
+        return {"input": drive, "q": standing.upright(stance), "pulse": standing.ramp_and_hold(UNTIL, 0.0)}
 
     starts = {}
     for stance in STANCES:
@@ -338,7 +338,8 @@ def figure() -> Live:
         "figure": {
             "hips": standing.HIPS,
             "leg": standing.LEG,
-            "lasts": PULSE,
+            "ramp": standing.RAMP,
+            "hold": standing.HOLD,
             "delay": standing.DELAY,
             "lowest": StandTask.lowest_hips,
             "leaning": StandTask.largest_lean,
@@ -348,8 +349,8 @@ def figure() -> Live:
     return _model(animal, start=start(STANCES[2]), more=more)
 
 
-UNTIL, PULSE = 1e6, 0.0507
-"""Onset (s) of a pulse that never starts, and duration of a pulse (s)."""
+UNTIL = 1e6
+"""Onset of a pulse that never starts, s."""
 
 
 def limb() -> Live:
