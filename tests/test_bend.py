@@ -255,7 +255,7 @@ def divided(env_id, parts):
 
 @pytest.mark.parametrize(
     ("env_id", "arguments"),
-    [(SWIM, {"actions": "modes"}), (SWIM, {}), (REACH, {"goal": True}), (WAYPOINTS, {}), (WAYPOINTS, {"goal": True})],
+    [(SWIM, {"actions": "modes"}), (SWIM, {}), (REACH, {"goal": True}), (WAYPOINTS, {"goal": True})],
 )
 def test_modes_are_those_of_a_row_alone(env_id, arguments):
     arguments = {**arguments, "observation": "modes", "modes": 5, "history": 2, "sensor_noise": {"joint_angle": 0.01}}
