@@ -3,16 +3,13 @@
 import re
 import sys
 
-import numpy as np
 import pygame
 import pytest
 
 from gymnosoma.agents.learning import training
 from gymnosoma.agents.support import files
-from gymnosoma.envs import Trajectory, simulate
 from gymnosoma.envs.core.draw import view
 from gymnosoma.envs.core.kernels.stepper import Stepper
-from gymnosoma.envs.worm import Worm
 
 SWIM = "WormSwim-v0"
 
@@ -73,12 +70,3 @@ def test_it_is_checked_before_anything_is_computed(idle, tmp_path, monkeypatch, 
     told = error_of(*asked)
     assert re.search(message, told.replace("h5py is", "minari is")), told
     assert capsys.readouterr().err == f"{told}\n"  # no bar had begun
-
-
-def test_a_file_that_would_fill_the_memory_is_not_unpacked(tmp_path):
-    """Its arrays are larger than it, which may be a thousandth of them."""
-    simulate(Worm(), np.zeros(24), 1.0).save(tmp_path / "a.npz")
-    size = (tmp_path / "a.npz").stat().st_size
-    with pytest.raises(ValueError, match=rf"a.npz' cannot be read: its contents take \d+ bytes, {size} are allowed"):
-        Trajectory.load(tmp_path / "a.npz", largest=size)
-    assert Trajectory.load(tmp_path / "a.npz").time[-1] == 1.0
