@@ -52,7 +52,7 @@ STILLS: dict[str, tuple[str, float, dict[str, float], Frame | None]] = {
     "WhiskerDetect-v0": ("baseline", 0.12, {"peg_present": 1.0}, None),
     "WhiskerRegulate-v0": ("paper", 0.2, {"distance": 0.98}, None),
     "HindlimbHold-v0": ("baseline", 0.5, {}, (0.28, 0.02, 0.72, 0.7)),
-    "StandPulse-v0": ("smith", 0.5, {"stance": 1.05, "push": 0.24}, None),
+    "StandPulse-v0": ("smith", 0.5, {"stance": 1.2, "push": 0.25}, None),
     "StandGains-v0": ("scheduled", 0.8, {"stance": 1.05, "push": -0.2}, None),
 }
 """Policy, time (s), options of the reset and crop (None: the animal's) of stills with special settings.
