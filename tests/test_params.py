@@ -1,6 +1,7 @@
 """The model's parameters, events and signals, as every environment takes them."""
 
 import dataclasses
+import importlib.util
 import pickle
 
 import gymnasium
@@ -12,6 +13,7 @@ from test_properties import contents
 
 from gymnosoma.envs import Event, simulate
 from gymnosoma.envs.core.arguments import fingerprint
+from gymnosoma.envs.core.model import constants
 from gymnosoma.envs.lamprey import Lamprey
 from gymnosoma.envs.neuromechanic import Neuromechanic
 from gymnosoma.envs.neuromechanic.model import changed
@@ -295,3 +297,16 @@ def test_a_specification_and_a_copy_hold_the_params():
         assert other.unwrapped.task.animal.params == PendulumParams(1.5)
         other.reset(seed=0)
         assert other.unwrapped.batch.rows["length"] == 1.5
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "kind", "field"),
+    [("whisker_rod", "state_strength", "WhiskerRodParams", "state_strength"), ("worm", "mass", "WormParams", "mass")],
+)
+def test_a_changed_table_changes_the_defaults(monkeypatch, module, name, kind, field):
+    table = constants.read_table
+    monkeypatch.setattr(constants, "read_table", lambda path: {**table(path), name: 1e-9})
+    spec = importlib.util.find_spec(f"gymnosoma.envs.{module}.params")
+    params = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(params)
+    assert getattr(getattr(params, kind), field) == 1e-9

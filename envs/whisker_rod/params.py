@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..core.arguments import number, numbers, shown, whole
 from ..core.files import read_text
 from ..core.model.beam import Hair
-from ..core.model.constants import read_table
+from ..core.model.constants import read_numbers, read_table
 from ..core.model.quantities import Option, documented
 
 REFERENCE_FRICTION = 0.37
@@ -25,6 +25,9 @@ def table() -> dict[str, Any]:
     """Return the constants of Oladazimi, Putelat et al. (2021) in SI."""
     return read_table("whisker_rod/parameters.toml")
 
+
+PRINTED = read_numbers("whisker_rod/parameters.toml")
+"""Numbers of the paper in SI, which are the defaults below."""
 
 PHYSICAL = {
     "density": Option(1.0, 1e6, "kg/m^3", "density"),
@@ -76,21 +79,21 @@ class WhiskerRodParams:
     """
 
     n_segments: int = 45
-    length: float = 28.36e-3
-    base_radius: float = 69e-6
-    tip_radius: float = 2.5e-6
-    density: float = 1295.1
-    youngs_modulus: float = 3.3e9
-    damping: float = 1.0
+    length: float = PRINTED["length"]
+    base_radius: float = PRINTED["base_radius"]
+    tip_radius: float = PRINTED["tip_radius"]
+    density: float = PRINTED["density"]
+    youngs_modulus: float = PRINTED["youngs_modulus"]
+    damping: float = PRINTED["damping"]
     external_damping: float = 0.0
-    curvature_base: float = 0.0
-    curvature_tip: float = 0.0
+    curvature_base: float = PRINTED["intrinsic_curvature"]
+    curvature_tip: float = PRINTED["intrinsic_curvature"]
     curvature: float | tuple[float, ...] = 0.0
-    rate_strength: float = 0.035
-    state_strength: float = 0.049
-    reference_speed: float = 1e-6
+    rate_strength: float = PRINTED["rate_strength"]
+    state_strength: float = PRINTED["state_strength"]
+    reference_speed: float = PRINTED["reference_speed"]
     reference_friction: float = REFERENCE_FRICTION
-    memory_length: float = 10e-6
+    memory_length: float = PRINTED["memory_length"]
     relief: float = 1.0
 
     def __post_init__(self) -> None:

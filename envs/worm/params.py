@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..core.arguments import choice, number, numbers, shown, whole, within
 from ..core.model.beam import cone_volume
-from ..core.model.constants import read_table
+from ..core.model.constants import read_numbers, read_table
 from ..core.model.quantities import Option, documented
 
 
@@ -48,6 +48,9 @@ def medium_index(friction_perpendicular: float) -> float:
     water, agar = (table()[f"{name}_friction_perpendicular"] for name in ("water", "agar"))
     return math.log(min(max(friction_perpendicular, water), agar) / water) / math.log(agar / water)
 
+
+PRINTED = read_numbers("worm/parameters.toml")
+"""Numbers of the paper in SI, which are the defaults below."""
 
 PHYSICAL = {
     "mass": Option(2e-12, 2e-6, "kg", "mass"),
@@ -132,13 +135,13 @@ class WormParams:
         1.1e-10 N m, 0 N m
     """
 
-    n_rods: int = 25
-    mass: float = 2e-9
-    length: float = 1e-3
-    friction_perpendicular: float = 0.128
-    friction_parallel: float = 0.0032
-    stiffness: float | tuple[float, ...] = 1.75e-10
-    damping: float | tuple[float, ...] = 1.75e-10 / 5.6
+    n_rods: int = int(PRINTED["n_rods"])
+    mass: float = PRINTED["mass"]
+    length: float = PRINTED["length"]
+    friction_perpendicular: float = PRINTED["agar_friction_perpendicular"]
+    friction_parallel: float = PRINTED["agar_friction_perpendicular"] / PRINTED["agar_friction_ratio"]
+    stiffness: float | tuple[float, ...] = PRINTED["stiffness"]
+    damping: float | tuple[float, ...] = PRINTED["stiffness"] / PRINTED["relaxation"]
     control_gain: float | tuple[float, ...] = 1.0
     rod_mass: tuple[float, ...] | None = None
     rod_length: tuple[float, ...] | None = None

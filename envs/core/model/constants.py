@@ -80,3 +80,8 @@ def read_table(path: str) -> dict[str, Any]:
         factor = unit_factor(entry["unit"])
         result[name] = np.asarray(value, float) * factor if isinstance(value, list) else float(value) * factor
     return result
+
+
+def read_numbers(path: str) -> dict[str, float]:
+    """Read the numbers of a table in SI, without its lists; 15 digits undo the rounding of the conversion."""
+    return {name: float(f"{value:.15g}") for name, value in read_table(path).items() if np.ndim(value) == 0}
