@@ -232,18 +232,6 @@ def test_thelens_muscle_obeys_his_equations(shape):
     assert k["slope"][0] == pytest.approx(slope, rel=1e-5)
 
 
-def test_passive_curves_are_opensims():
-    """De Groote's has the offset that makes it 0 at a fifth of the optimal length; Thelen's is 0 up to that length."""
-    offset, shape = np.exp(4.0 * (0.2 - 1.0) / 0.6), SHAPES[0]
-    for length in np.linspace(0.21, 1.8, 9):
-        exact = (np.exp(4.0 * (length - 1.0) / 0.6) - offset) / (np.exp(4.0) - offset)
-        assert hill.passive_force(hill.DE_GROOTE, shape, length) == pytest.approx(exact, rel=1e-12)
-        exact = max(np.expm1(5.0 * (length - 1.0) / 0.6) / np.expm1(5.0), 0.0)
-        assert hill.passive_force(hill.THELEN, shape, length) == pytest.approx(exact, rel=1e-12)
-    assert hill.passive_force(hill.DE_GROOTE, shape, 1.0) == pytest.approx(0.018229, abs=1e-6)
-    assert hill.passive_force(hill.DE_GROOTE, shape, 0.1) == hill.passive_force(hill.THELEN, shape, 0.9) == 0.0
-
-
 # What OpenSim 4.6 computes for a CoordinateLimitForce of 20 N m/deg above 30 deg, 5 below -10 deg, damped by 0.7
 # N m s/deg, over 4 deg: position (deg), speed (deg/s), torque (N m).
 OPENSIM_LIMIT = [
