@@ -141,7 +141,7 @@ def test_human_mode_shows_true_speed_and_can_be_closed(dummy):
     action, started = np.zeros(6, np.float32), pygame.time.get_ticks()
     for _ in range(8):
         env.step(action)
-    assert pygame.time.get_ticks() - started >= 8 * 24
+    assert pygame.time.get_ticks() - started >= 7 * 24  # the first step is due since the last frame
     assert env.render() is None
     pygame.event.post(pygame.event.Event(pygame.QUIT))
     env.step(action)
