@@ -55,7 +55,7 @@ def test_episodes_are_drawn_from_the_split(env_id, monkeypatch):
     with gymnasium.make(env_id, split="train") as env:
         env.reset(seed=0)
     assert drawn == ["test"] * 3 + ["train"]
-    with pytest.raises(ValueError, match="split must be one of train, within, test, robust, got 'all'"):
+    with pytest.raises(ValueError, match="split must be one of paper, train, within, test, robust, got 'all'"):
         gymnasium.make(env_id, split="all")
 
 

@@ -348,7 +348,7 @@ class Weakened(LampreyTask):
         **LampreyTask.options,
         "weakness": Option(-1.0, 1.0, "1", "share of excitation lost on the left (below 0) or the right side"),
     }
-    hidden = {"weakness": Hidden(-0.4, 0.4)}
+    hidden = {"weakness": Hidden(-0.4, 0.4, paper=0.0)}
     remembers = {"strength": "2f8", "excited": "({self.muscles},)f8"}
     lag = 0.035
     """Time constant of the drive of the joints after a command, s."""
@@ -431,9 +431,9 @@ class Economy(Weakened, InCurrent):
         "bearing": Option(-np.pi, np.pi, "rad", "bearing of the place from the body axis, positive to the left"),
     }
     hidden = {
-        "current_speed": Hidden(0.0, 0.15),
+        "current_speed": Hidden(0.0, 0.15, paper=0.0),
         "current_direction": Hidden(0.0, 2.0 * np.pi, test=()),
-        "weakness": Hidden(-0.5, 0.5),
+        "weakness": Hidden(-0.5, 0.5, paper=0.0),
     }
     observes = {
         "target": Field(2, "m", 1.0, "place from the centre of mass, along and to the left of the body"),
@@ -619,7 +619,7 @@ class Speed(InCurrent, Directed):
         "lesion": Option(0.0, 1.0, "1", "place of the lesion, head to tail, unless ``segment_gain`` is set"),
     }
     hidden = {
-        "current_speed": Hidden(0.0, 0.1),
+        "current_speed": Hidden(0.0, 0.1, paper=0.0),
         "current_direction": Hidden(0.0, 2.0 * np.pi, test=()),
         "lesion": Hidden(0.0, 1.0),
     }

@@ -250,7 +250,7 @@ class Texture(PlateTask):
 
     hidden = {
         "memory_length": Hidden(*LENGTHS, logarithmic=True),
-        "reference_friction": Hidden(0.9 * REFERENCE_FRICTION, 1.1 * REFERENCE_FRICTION),
+        "reference_friction": Hidden(0.9 * REFERENCE_FRICTION, 1.1 * REFERENCE_FRICTION, paper=REFERENCE_FRICTION),
         "relief": Hidden(0.0, 1.0),
     }
     endings = {RIGHT: Ending("the answer was right", success=True), WRONG: Ending("the answer was wrong")}

@@ -71,7 +71,7 @@ class Forward(WormTask):
     reference_text = "the paper's sine, steered by the goal direction"
     steers = {"gain": 0.1, "limit": 0.3, "integral": 0.03}
     options: Mapping[str, Option] = {"curl": Option(-0.5, 0.5, "rad", "angle added to all control angles")}
-    hidden: Mapping[str, Hidden] = {"curl": Hidden(-0.15, 0.15)}
+    hidden: Mapping[str, Hidden] = {"curl": Hidden(-0.15, 0.15, paper=0.0)}
     remembers = {"goal": "2f8", "start": "2f8", "paid": "f8", "heat": "f8", "curl": "f8", **REMEMBERED}
     informs = dict.fromkeys(("distance", "speed", "power", "heat", "priced_speed", "cost_of_transport"), "f8")
 
@@ -153,8 +153,8 @@ class Crawl(Forward):
     }
     hidden = {
         **Forward.hidden,
-        "drag": Hidden(0.92, 1.09, logarithmic=True),
-        "strength": Hidden(0.87, 1.15, logarithmic=True),
+        "drag": Hidden(0.92, 1.09, logarithmic=True, paper=1.0),
+        "strength": Hidden(0.87, 1.15, logarithmic=True, paper=1.0),
     }
 
     def start(self, episodes):
@@ -190,9 +190,9 @@ class Swim(Crawl):
     physiology = Forward.physiology
     hidden = {
         **Crawl.hidden,
-        "curl": Hidden(-0.1, 0.1),
-        "drag": Hidden(0.85, 1.18, logarithmic=True),
-        "strength": Hidden(0.8, 1.18, logarithmic=True),
+        "curl": Hidden(-0.1, 0.1, paper=0.0),
+        "drag": Hidden(0.85, 1.18, logarithmic=True, paper=1.0),
+        "strength": Hidden(0.8, 1.18, logarithmic=True, paper=1.0),
     }
 
 
@@ -421,7 +421,7 @@ class Recorded(WormTask):
         "curl": Option(-0.5, 0.5, "rad", "angle added to all control angles"),
         "drag": Option(0.1, 10.0, "1", "factor on the friction of the medium"),
     }
-    hidden = {"curl": Hidden(-0.12, 0.12), "drag": Hidden(0.5, 2.0, logarithmic=True)}
+    hidden = {"curl": Hidden(-0.12, 0.12, paper=0.0), "drag": Hidden(0.5, 2.0, logarithmic=True, paper=1.0)}
     remembers = {"curl": "f8"}
     informs = {"crossed": "?"}
 
@@ -478,7 +478,7 @@ class Escape(Recorded):
 
     physiology = measures("worm", "Escape", WormTask.physiology, largest_angle=Recorded.largest_angle)
     residual_scale = 0.1
-    hidden = {**Recorded.hidden, "curl": Hidden(-0.06, 0.06)}
+    hidden = {**Recorded.hidden, "curl": Hidden(-0.06, 0.06, paper=0.0)}
     options = {**Recorded.options, "side": Option(-1.0, 1.0, "1", "side of the turn: left if positive, right if not")}
     observes = {
         "side": Field(1, "1", 1.0, "side to turn to, 1 left, -1 right"),

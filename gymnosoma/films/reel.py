@@ -217,7 +217,8 @@ def show_episode(
     """Show one episode in a window, or save it. Ctrl-C ends it and keeps the frames drawn until then.
 
     Args:
-        policy, ghost: Names for `find_policy`. The ghost is drawn only if it differs from the policy.
+        policy, ghost: Names for `find_policy`. The ghost is drawn only if it differs from the policy. A reference
+            plays in the conditions of its paper, unless ``split`` is an argument.
         save: Output file: ``.mp4`` or ``.gif`` for a film, ``.png`` for the last frame. By default, a window opens.
         seconds, seed, width, height, **how: Arguments of `Film`.
 
@@ -233,6 +234,8 @@ def show_episode(
         check_saved("save", [[save]], FORMATS)
     ghost = ghost if ghost != "baseline" or references_of(env_id) else None
     policy = stand_in(env_id, policy)
+    if policy in references_of(env_id):
+        how = {"split": "paper"} | how
     shadow = None if ghost in (None, policy) else find_policy(env_id, str(ghost))
     actor = find_policy(env_id, policy, seed)
     film = Film(env_id, actor, shadow, seed=seed, seconds=seconds, width=width, height=height, **how)

@@ -61,8 +61,10 @@ def _make_task(task: str, arguments: Mapping[str, Any], split: str | None) -> Ta
             raise ValueError(f"params: {name} needs {requirement}, got {shown(value)}")
     if split is not None:
         choice("split", split, SPLITS)
-        if split != "robust" and not instance.hidden:
-            raise ValueError(f"split must be 'robust' or None for {kind.__name__} (no hidden options), got {split!r}")
+        if split not in ("paper", "robust") and not instance.hidden:
+            raise ValueError(
+                f"split must be 'paper', 'robust' or None for {kind.__name__} (no hidden options), got {split!r}"
+            )
         instance.split = split
     return instance
 
@@ -96,7 +98,7 @@ class Batch:
         count: Number of rows.
         randomize: Parameters and options drawn for every episode: name to (low, high), to a
             `distributions.Distribution`, or to a function of a generator.
-        split ({None, "train", "within", "test", "robust"}): See `spec.Hidden` and `spec.BODY`.
+        split ({None, "paper", "train", "within", "test", "robust"}): See `spec.Hidden` and `spec.BODY`.
         threads: Number of threads that advance the rows.
         **arguments: Arguments of the task.
     """

@@ -247,8 +247,10 @@ def _hidden(task: Task) -> str:
     ]
     if not ranges:
         return ""
+    paper = [f"``{name}`` {one.paper:g}" for name, one in task.hidden.items() if one.paper is not None]
     return (
-        f"\n\nHidden options are drawn for every episode and not observed: {', '.join(ranges)}. ``split`` holds out "
+        (f'\n\n``split="paper"`` sets the paper\'s own conditions: {", ".join(paper)}.' if paper else "")
+        + f"\n\nHidden options are drawn for every episode and not observed: {', '.join(ranges)}. ``split`` holds out "
         "the outer tenths of these ranges and two inside."
     )
 

@@ -199,10 +199,11 @@ class BodyEnv(Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]): 
             episode. A distribution is a pair (low, high), a `gymnosoma.envs.Uniform`, `LogUniform`, `Normal` or
             `Choice`, a mapping such as ``{"distribution": "LogUniform", "low": 0.5, "high": 2.0}``, or a function of a
             random generator, which ``spec.to_json`` refuses.
-        split ({None, "train", "within", "test", "robust"}): Part of the ranges of the task's hidden options. None: the
-            whole range. ``"train"``: the range without the held-out parts. ``"within"``: held-out parts inside the
-            range. ``"test"``: held-out parts at its ends. ``"robust"``: the whole range, with parameters of the body
-            multiplied by factors from 0.7 to 1.3.
+        split ({None, "paper", "train", "within", "test", "robust"}): Part of the ranges of the task's hidden options.
+            ``"paper"``: the conditions of the paper, as far as it states them, such as no curl and the printed drag.
+            None: the whole range. ``"train"``: the range without the held-out parts. ``"within"``: held-out parts
+            inside the range. ``"test"``: held-out parts at its ends. ``"robust"``: the whole range, with parameters of
+            the body multiplied by factors from 0.7 to 1.3.
         threads: Accepted for compatibility with `BodyVectorEnv`; one animal uses one thread.
         width, height: Size of a rendered frame in pixels, 64 to 4096.
         signals (sequence of str): Signals of the animal to add to the info, such as ``("joint_rate",)``.

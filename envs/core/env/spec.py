@@ -178,7 +178,7 @@ class Score:
     binary: bool = False
 
 
-SPLITS = ("train", "within", "test", "robust")
+SPLITS = ("paper", "train", "within", "test", "robust")
 """Parts of the ranges of hidden options, see `Hidden`; ``"robust"``: the whole range, with a changed body, `BODY`."""
 
 
@@ -194,19 +194,21 @@ BODY = (0.7, 1.3)
 class Hidden:
     """Range of an option that is drawn for every episode and not observed.
 
-    The range is divided into tenths. ``split="test"`` draws from the tenths ``test``, ``"within"`` from `WITHIN`, and
-    ``"train"`` from the rest.
+    ``split="paper"`` takes the value ``paper``. The range is divided into tenths: ``split="test"`` draws from the
+    tenths ``test``, ``"within"`` from `WITHIN`, and ``"train"`` from the rest.
 
     Args:
         logarithmic: Whether the logarithm is drawn uniformly.
         test: Default: the outer tenths, or the last two if ``low`` is 0, so that policies have to extrapolate. Empty:
             all splits draw from the whole range, for ranges without ends, such as an angle's.
+        paper: Value in the paper's own conditions; None: they leave it open, and it is drawn from the whole range.
     """
 
     low: float
     high: float
     logarithmic: bool = False
     test: tuple[int, ...] | None = None
+    paper: float | None = None
 
     def tenths(self, split: str | None) -> list[int]:
         """Return the tenths of the range that belong to a split."""
@@ -219,6 +221,8 @@ class Hidden:
     def draw(self, rng: np.random.Generator, split: str | None = None) -> float:
         """Draw a value from the whole range or from the part of a split."""
         place = rng.random()
+        if split == "paper" and self.paper is not None:
+            return self.paper
         tenths = self.tenths(split)
         if len(tenths) < 10:
             which, rest = divmod(place * len(tenths), 1.0)
