@@ -40,8 +40,8 @@ def examples(env_id):
                 yield {}, {argument: value}
     yield {}, {"control_rate": 0.5 * task.control_rate}
     yield {}, {"dt": 0.5 * animal.dt}
-    kind = type(animal).__name__
-    yield from globals().get(f"_{kind.lower().lstrip('_')}", lambda task: ())(task)
+    kinds = (f"_{kind.__name__.lower().lstrip('_')}" for kind in type(animal).__mro__)
+    yield from next((globals()[kind] for kind in kinds if kind in globals()), lambda task: ())(task)
     yield from OWN.get(env_id.partition("/")[2], ())
 
 

@@ -426,17 +426,11 @@ def test_bold_is_adjusted_for_all_ids():
 # The best constant.
 
 
-@pytest.mark.full
-@pytest.mark.parametrize(
-    ("env_id", "generations", "times"),
-    [pytest.param(CRAWL, 6, 1.5, marks=pytest.mark.slow), (SWIM, 1, 0.999)],
-)
-def test_the_search_finds_a_better_wave_or_keeps_the_papers(env_id, generations, times):
-    *_, policy = search(env_id, generations=generations)
-    best, paper = (
-        evaluate(env_id, p, 8).info["priced_speed"].mean() for p in (policy, find_policy(env_id, "baseline"))
-    )
-    assert best > times * paper
+@pytest.mark.slow
+def test_the_search_finds_a_better_wave():
+    *_, policy = search(CRAWL, generations=6)
+    best, paper = (evaluate(CRAWL, p, 8).info["priced_speed"].mean() for p in (policy, find_policy(CRAWL, "baseline")))
+    assert best > 1.5 * paper
 
 
 def test_tolerance():

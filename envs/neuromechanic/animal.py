@@ -265,7 +265,7 @@ class Neuromechanic(Animal):
     def start(self, fresh: NDArray[Any], values: Mapping[str, NDArray[np.float64]]) -> None:  # noqa: D102
         fresh[:] = self._fresh
         if "pulse" in values:
-            numbers("start: onset and duration of pulse", values["pulse"][..., :2], minimum=0)
+            numbers("start: pulse", values["pulse"][..., :2], minimum=0)  # onset and duration
         for name, array in values.items():
             fresh[name] = array
         for i in self.model.arrays["ball"]:
