@@ -147,7 +147,7 @@ FORMATS = {
     "arm.xml": foreign(text(XML), 4),
 }
 JOURNAL, EMPTY = "a.points.jsonl", ("recipe.toml", "hair.toml", "results.jsonl")
-IDS, FULL = pytest.mark.parametrize("name", FORMATS), pytest.param(1000, id="full", marks=pytest.mark.full)
+IDS, SLOW = pytest.mark.parametrize("name", FORMATS), pytest.param(1000, id="slow", marks=pytest.mark.slow)
 
 
 @pytest.fixture
@@ -177,7 +177,7 @@ def survives(path, content=None):
 
 
 @IDS
-@pytest.mark.parametrize("count", [pytest.param(10, id="default"), FULL])
+@pytest.mark.parametrize("count", [pytest.param(10, id="default"), SLOW])
 def test_truncated_files(good, name, count):
     path, content = good
     assert survives(path) is None
@@ -224,7 +224,7 @@ WRONG += '{"a":1} {a=1} 2020-01-01'
 
 
 @pytest.mark.parametrize("name", [name for name in FORMATS if name.endswith((".toml", ".json", ".wcon"))])
-@pytest.mark.parametrize("count", [pytest.param(40, id="default"), FULL])
+@pytest.mark.parametrize("count", [pytest.param(40, id="default"), SLOW])
 def test_values_of_a_wrong_type(good, name, count):
     """Every key with values of other types."""
     path, content = good

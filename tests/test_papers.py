@@ -150,7 +150,7 @@ def test_a_figure_has_the_numbers_that_were_written(animal, figure):
         "lamprey figure_4",
         "whisker_chain figure_7",
         pytest.param("whisker_rod table_1", marks=pytest.mark.slow),
-        "neuromechanic figure_3",
+        pytest.param("neuromechanic figure_3", marks=pytest.mark.slow),
     ],
 )
 def test_a_picture_is_drawn(name, tmp_path):
