@@ -143,16 +143,7 @@ def test_a_figure_has_the_numbers_that_were_written(animal, figure):
 
 
 @pytest.mark.full
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param("worm figure_4", marks=pytest.mark.slow),
-        "lamprey figure_4",
-        "whisker_chain figure_7",
-        pytest.param("whisker_rod table_1", marks=pytest.mark.slow),
-        pytest.param("neuromechanic figure_3", marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.parametrize("name", ["lamprey figure_4", "whisker_chain figure_7"])
 def test_a_picture_is_drawn(name, tmp_path):
     """By the other tests its numbers are handed over, and its text is not set."""
     animal, figure = name.split()
