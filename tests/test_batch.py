@@ -15,7 +15,7 @@ from gymnosoma.envs.core.env.task import task_arguments
 from gymnosoma.envs.core.model.animal import ANIMALS, find_animal
 
 MODES = [mode.value for mode in AutoresetMode]
-LONG = "LampreyWaypoints-v0", "WhiskerDetect-v0", "WhiskerSweep-v0", "StandGains-v0"
+LONG = "LampreyEscape-v0", "LampreyWaypoints-v0", "WhiskerDetect-v0", "WhiskerSweep-v0", "StandGains-v0"
 """Ids that compile the solver of another id of the animal anew."""
 
 
@@ -105,7 +105,7 @@ SCHEMES = [
     pytest.param(
         env_id,
         name,
-        marks=pytest.mark.slow if name == "rk4" or (name == "published" and "Texture" in env_id) else pytest.mark.full,
+        marks=pytest.mark.slow if name in ("rk4", "published") else pytest.mark.full,
     )
     for env_id in FIRST[:5]
     for name in schemes(env_id)
