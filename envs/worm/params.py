@@ -81,7 +81,7 @@ def active_joints(joints: int) -> dict[str, Any]:
     """Return options of joints whose stiffness and damping follow the activation of the muscles, as in Boyle et al.
 
     They are the lateral springs of Boyle, Berri & Cohen (2012), 2 k R^2 per segment of L/48 with k = 0.02 N/m and a
-    damping of 25 ms k, in a body with the half width R = 40 um |sin arccos((i - 24)/24.2)|, i = 0 .. 48. The worm needs
+    damping of 25 ms k, in a body with the half width R = 40 um sin(arccos((i - 24)/24.2)), i = 0 .. 48. The worm needs
     a circuit with antagonists.
     """
     place = 48.0 * (np.arange(joints) + 1.0) / (joints + 1.0)
