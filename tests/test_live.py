@@ -165,6 +165,11 @@ return [across, refused, location.hash, document.querySelector(".gs-python code"
     assert "sigma=1)" in python
     live_browser.visit(browser, site("worm"), link)
     assert show(browser, "return show.values.medium;") == 1
+    script = """
+location.hash = "#worm:medium=0.5";
+return new Promise((done) => setTimeout(() => done(show.values.medium), 100));
+"""
+    assert show(browser, script) == 0.5
 
 
 @pytest.mark.parametrize("name", ANIMALS)

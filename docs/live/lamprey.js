@@ -6,7 +6,7 @@ gymnosoma.Show.scene("lamprey", (animal) => {
   const angle = animal.field("link_angle"), place = animal.field("link_position"), LINKS = angle.length, JOINTS = LINKS - 1;
   const motoneuron = animal.field("motoneuron"), centre = animal.field("centre"), output = animal.field("output", "work");
   const SEGMENTS = about.segments, POPULATIONS = output.length / (2 * SEGMENTS), LENGTH = lengths.reduce((a, b) => a + b, 0);
-  const HOLD = 0.01, COLUMNS = 300, CELLS = ["EIN", "CCIN", "LIN", "MN"];
+  const HOLD = 0.01, COLUMNS = 300, CELLS = ["excitatory (EIN)", "crossed (CCIN)", "lateral (LIN)", "motoneurons", "edge cells"];
   let values, moments, raster, eye, view;
 
   /** Output of the edge cells of a side and joint, 1/m. */
@@ -71,7 +71,7 @@ gymnosoma.Show.scene("lamprey", (animal) => {
     },
 
     draw(canvas) {
-      const narrow = canvas.width < 640, strip = 100, side = narrow ? 0 : 230, cord = narrow ? 170 : 0;
+      const narrow = canvas.width < 640, strip = 100, side = narrow ? 0 : 300, cord = narrow ? 170 : 0, names = 108;
       const joints = points();
       eye = eye ? [0, 1].map((i) => eye[i] + 0.2 * (centre[i] - eye[i])) : [...centre];
       view = canvas.view([0, 0, canvas.width - side, canvas.height - strip - cord], eye, (narrow ? 1.7 : 2.2) * LENGTH);
@@ -91,8 +91,8 @@ gymnosoma.Show.scene("lamprey", (animal) => {
       });
       view.scaleBar();
       canvas.label(scene.tell(), 12, 18, canvas.ink, 14, [0, 0.5], [0, 0], canvas.plate);
-      neurons(canvas, narrow ? [52, canvas.height - strip - cord, canvas.width - 60, cord - 16] : [canvas.width - side + 44, 26, side - 54, canvas.height - strip - 44]);
-      strips(canvas, [narrow ? 52 : 92, canvas.height - strip + 6, canvas.width - (narrow ? 60 : 104), strip - 14]);
+      neurons(canvas, narrow ? [names, canvas.height - strip - cord, canvas.width - names - 8, cord - 16] : [canvas.width - side + names, 26, side - names - 10, canvas.height - strip - 44]);
+      strips(canvas, [names, canvas.height - strip + 6, canvas.width - names - 8, strip - 14]);
     },
 
     /** Cut the cord where one clicks on the body. */
@@ -177,7 +177,7 @@ run.save("lamprey.npz")`;
       }
       shape.push([count, 0]);
       panel.polygon(shape, cell === 4 ? canvas.aft : cell === 3 ? canvas.warm : canvas.cold);
-      canvas.label(cell === 4 ? "EC" : CELLS[cell], area[0] - 5, y + 0.5 * pitch - 2, canvas.ink, 10, [1, 0.5]);
+      canvas.label(CELLS[cell], area[0] - 5, y + 0.5 * pitch - 2, canvas.ink, 10, [1, 0.5]);
     });
     canvas.label("right", area[0], area[1] - 8, canvas.muted, 10);
     canvas.label("head to tail", area[0] + area[2], area[1] - 8, canvas.muted, 10, [1, 0.5]);
@@ -193,7 +193,7 @@ run.save("lamprey.npz")`;
       }
       const y = area[1] + k * (height + 6);
       canvas.raster([area[0], y, area[2], height], cells);
-      canvas.label(`${name} MN`, area[0] - 6, y + 0.5 * height - 6, canvas.ink, 10, [1, 0.5]);
+      canvas.label(`${name} motoneurons`, area[0] - 6, y + 0.5 * height - 6, canvas.ink, 10, [1, 0.5]);
       canvas.label(`last ${HOLD * COLUMNS} s`, area[0] - 6, y + 0.5 * height + 7, canvas.muted, 9, [1, 0.5]);
     });
   }

@@ -69,6 +69,7 @@ gymnosoma.Show = (function () {
       this.paused = matchMedia("(prefers-reduced-motion: reduce)").matches;
       this._label();
       place.gymnosoma = this;
+      addEventListener("hashchange", () => this._follow());
       this.draw();
       requestAnimationFrame((now) => this._frame(now));
     }
@@ -174,6 +175,18 @@ gymnosoma.Show = (function () {
       const hash = `#${this.name}:${parts.join(",")}`;
       location.hash = hash;
       this._copy(location.href.split("#")[0] + hash, "The address keeps what is set here; it is copied.");
+    }
+
+    /** Take over the values of a link that was clicked while the page is open. */
+    _follow() {
+      const [linked, wrong] = fromLink(location.hash, this.name, this.controls);
+      const same = (a, b) => a === b || Math.abs(a - b) <= 1e-5 * Math.abs(b); // links have six digits
+      const changed = Object.entries(linked).filter(([name, value]) => !same(value, this.values[name]));
+      if (changed.length) {
+        Object.assign(this.values, linked);
+        this.restart();
+      }
+      if (wrong.length) this.say(wrong.join(" "));
     }
 
     async _copy(text, said) {

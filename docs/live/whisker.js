@@ -24,7 +24,7 @@ gymnosoma.Show.scene("whisker", (animal) => {
     pace: () => 1 / values.slowed,
     controls: [
       { name: "speed", label: "Speed of the plate", low: 0.02, high: 0.6, value: 0.2, unit: "m/s" },
-      { name: "distance", label: "Distance in lengths", low: 0.978, high: 1.01, value: 0.98, text: (v) => `${(100 * v).toFixed(2)} % of it` },
+      { name: "distance", label: "Distance of the plate", low: 0.978, high: 1.01, value: 0.98, text: (v) => `${(100 * v).toFixed(2)} % of the whisker's length` },
       { name: "grain", label: "Slip length of the sandpaper", low: 0, high: 2, value: 1, text: (v) => C.quantity(1e-6 * 10 ** v, "m", 2) },
       { name: "relief", label: "Relief", options: [["flat", "flat"], ["grating", `a grating, ${C.quantity(about.period, "m")}`]], value: "flat" },
       { name: "slowed", label: "Slowed down", low: 1, high: 200, value: 40, text: (v) => `${v.toPrecision(2)} times` },
@@ -171,7 +171,7 @@ run.save("whisker.npz")`;
       power[i] += 0.2 * ((1e18 * (re[i] ** 2 + im[i] ** 2)) / SAMPLES ** 2 - power[i]);
       line.push([i, Math.log10(power[i] + 1e-9)]);
     }
-    const panel = canvas.panel(area, [0, -5], [top, 3]);
+    const panel = canvas.panel([area[0], area[1], area[2], area[3] - 20], [0, -5], [top, 3]); // its axis is below
     canvas.box(area, canvas.card);
     panel.inside(() => panel.polygon([...line, [top, -5]], canvas.aft));
     for (const kHz of [0.5, 1, 1.5]) canvas.label(`${kHz} kHz`, panel.at(kHz * 1e3 * SHOWN, 0)[0], area[1] + area[3] - 10, canvas.ink, 10, [0.5, 0.5]);

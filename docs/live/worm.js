@@ -1,5 +1,5 @@
 "use strict";
-/* C. elegans in water and on agar: body, friction, power, kymogram; and a trained swimmer beside its own wave. */
+/* C. elegans in water and on agar: body, friction, power, kymogram. */
 
 gymnosoma.Show.scene("worm", (animal) => {
   const C = gymnosoma.Canvas, about = animal.about, colours = about.colours;
@@ -140,7 +140,7 @@ gymnosoma.Show.scene("worm", (animal) => {
       const medium = values.medium === 0 ? "in water" : values.medium === 1 ? "on agar" : "between water and agar";
       canvas.label(scene.headline ? scene.headline() : `${C.quantity(Math.max(power, 0), "W", 2)} against friction, ${medium}`, 12, 18, canvas.ink, 14, [0, 0.5], [0, 0], canvas.plate);
       scene.traces(canvas, narrow ? [60, canvas.height - strip - traces, canvas.width - 68, traces - 6] : [canvas.width - side + 8, 12, side - 20, 110]);
-      if (!narrow) legend(canvas, canvas.width - side + 10, 146);
+      legend(canvas, ...(narrow ? [12, 40] : [canvas.width - side + 10, 146]));
       kymograms(canvas, [narrow ? 60 : 92, canvas.height - strip + 6, canvas.width - (narrow ? 68 : 104), strip - 16]);
     },
 
