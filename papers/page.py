@@ -72,6 +72,7 @@ class Tally:
     directions: int
     directions_agree: int
     fits: int
+    contradicted: int
 
     @classmethod
     def of(cls, rows: Iterable[Comparison]) -> Tally:
@@ -81,8 +82,8 @@ class Tally:
         for row in rows:
             prints.setdefault(row.kind, set()).add((row.where, row.paper))
         counted, directions = ([row.agrees for row in rows if row.kind == kind] for kind in ("printed", "direction"))
-        slips, readings, fits = (len(prints.get(kind, ())) for kind in ("slip", "reading", "fit"))
-        return cls(len(counted), sum(counted), slips, readings, len(directions), sum(directions), fits)
+        slips, readings, *rest = (len(prints.get(kind, ())) for kind in ("slip", "reading", "fit", "contradicted"))
+        return cls(len(counted), sum(counted), slips, readings, len(directions), sum(directions), *rest)
 
     @property
     def headline(self) -> str:
@@ -95,10 +96,12 @@ class Tally:
     @property
     def not_counted(self) -> str:
         """Second line of a page, with the comparisons that do not count."""
-        return f"Not counted: {self.directions_agree} of {self.directions} trends agree. Fitted numbers: {self.fits}."
+        trends = f"{self.directions_agree} of {self.directions} trends agree"
+        return f"Not counted: {trends}. Fitted numbers: {self.fits}. Contradicted statements: {self.contradicted}."
 
 
-MARKS = {"printed": "", "direction": "trend, ", "reading": "ambiguous, ", "fit": "fit, ", "slip": "misprint, "}
+MARKS = {"printed": "", "direction": "trend, ", "reading": "ambiguous, ", "slip": "misprint, ", "fit": "fit, "}
+MARKS["contradicted"] = "contradicted, "
 """Labels of the kinds of comparison; only printed numbers count and need no label."""
 
 
@@ -119,14 +122,14 @@ def _all(rows: Sequence[Row]) -> str:
         total.headline,
         total.not_counted,
         "",
-        "| paper | numbers (agree) | misprints | ambiguous | trends (agree) | fitted |",
-        "|---|---|---|---|---|---|",
+        "| paper | numbers (agree) | misprints | ambiguous | trends (agree) | fitted | contradicted |",
+        "|---|---|---|---|---|---|---|",
     ]
     for animal in PAPERS:
         t = Tally.of(row[2] for row in rows if row[0] == animal)
         lines += [
             f"| [{heading(animal)}](papers/{animal}.md) | {t.printed} ({t.agree}) | {t.slips} | {t.open} | "
-            f"{t.directions} ({t.directions_agree}) | {t.fits} |"
+            f"{t.directions} ({t.directions_agree}) | {t.fits} | {t.contradicted} |"
         ]
     contents = ["```{toctree}", ":hidden:", "", *(f"papers/{name}" for name in PAPERS), "```", ""]
     return "\n".join([*lines, "", *EXPLAINED, *contents])
@@ -142,6 +145,7 @@ EXPLAINED = (
     "readings. A reading that we chose because of its result is not an agreement.",
     "- *fit*: we chose a value that the paper does not state so that this number is reproduced.",
     "- *misprint*: the number contradicts other statements in the same paper.",
+    "- *contradicted*: the model shows the opposite of a statement in words, in all conditions that the row lists.",
     "",
 )
 

@@ -35,7 +35,7 @@ Array = NDArray[np.float64]
 Run = Mapping[str, Array]
 
 MM, UM, NN, NNM, MS = 1e3, 1e6, 1e9, 1e9, 1e3
-"""Factors from SI to the units of axes: mm, um, nN, nN m, ms."""
+"""Factors from SI to the units of axes: mm, um or uN, nN, nN m, ms."""
 
 BASE, STICK, SLIP, TIP, *_ = COLOURS
 MODES = COLOURS
@@ -48,6 +48,9 @@ FINE = FRAME / 5
 MEMORIES = (5e-6, 50e-6, 500e-6)
 """Memory lengths L of Fig. 5H, m."""
 
+CURVED = -10.0
+"""Intrinsic curvature of the tip of a curved whisker, rad/m; the base is straight."""
+
 
 def animal(**params: Any) -> WhiskerRod:
     """Return the paper's whisker with the paper's solver."""
@@ -56,13 +59,20 @@ def animal(**params: Any) -> WhiskerRod:
 
 @cache
 def _runs() -> list[Trajectory]:
-    """Simulate 1 s of sliding at L = 10, 5, 50 and 500 um from rest, and at the last three from near steady sliding."""
+    """Simulate 1 s of sliding at L = 10, 5, 50 and 500 um from rest, and at the last three from near steady sliding.
+
+    The last three have L = 10 um: a whisker with a curved tip at the usual distance, then this whisker and a straight
+    one at distances at which the plate pushes them with the same mean force.
+    """
     signals = ("arc", "moment", "acceleration", "velocity", "base_wrench", "slip_speed", "curvature_change")
+    distances, usual = [table()["plate_distance"]] * 8 + [0.972, 0.986], animal()
     start = {
-        "memory_length": np.array([10e-6, *MEMORIES, *MEMORIES]),
-        "friction_coefficient": np.repeat([0.0, 0.99 * STEADY_FRICTION], [4, 3]),
+        "memory_length": np.array([10e-6, *MEMORIES, *MEMORIES, *[10e-6] * 3]),
+        "friction_coefficient": np.repeat([0.0, 0.99 * STEADY_FRICTION, 0.0], [4, 3, 3]),
+        "curvature_tip": np.repeat([0.0, CURVED, 0.0], [7, 2, 1]),
+        "plate_distance": usual.params.length * np.array(distances),
     }
-    return slide(animal(), 1.0, 7, start, signals=signals)
+    return slide(usual, 1.0, 10, start, signals=signals)
 
 
 def base_power(run: Run, window: slice) -> tuple[Array, Array]:
@@ -91,7 +101,7 @@ def _trace(ax: Axes, sheet: Sheet, panel: str, run: Run, values: Array, what: st
 
 def figure_5(sheet: Sheet) -> Figure:
     """Draw kinematics, forces and moments, events, spectra, and curvature and moment along the rod."""
-    ten, *others = _runs()
+    ten, *others, curved, bent, held = _runs()
     fifty = others[4]
     figure = Figure(figsize=(14, 16), layout="constrained")
     figure.suptitle("The model at 0.2 m/s; A to G at L = 10 μm; vertical lines: sticks (orange) and slips (green)")
@@ -112,7 +122,11 @@ def figure_5(sheet: Sheet) -> Figure:
     lags = np.arange(-8, 9)
     r = [np.corrcoef(tip[8:-8], np.roll(base, -lag)[8:-8])[0, 1] for lag in lags]
     sheet.table("C_correlogram", lag_ms=MS * FRAME * lags, r=r)
-    sheet.found(lag=MS * FRAME * lags[np.argmin(r)], lag_correlation=min(r), lag_none=r[8])
+    opposed = sum(value < 0.0 for value in r[4:13])
+    sheet.found(lag=MS * FRAME * lags[np.argmin(r)], lag_correlation=min(r), lag_none=r[8], lags=opposed)
+    for name, pair in (("height_", (curved, ten)), ("force_", (bent, held))):
+        r_curved, r_straight = (correlations(run, STEADY) for run in pair)
+        sheet.found(name, **{key: r_curved[key] - r_straight[key] for key in ("acceleration", "moment")})
     at_tip, at_base = (np.var(station(ten, "moment", s)[STEADY]) for s in (t["length"] - 1e-3, 1e-3))
     sheet.found(variances=at_tip / at_base, node_10=MM * principal_mode(ten, STEADY.start)[1][0])
     return figure
@@ -132,7 +146,7 @@ def _traces(axes: Mapping[str, Axes], sheet: Sheet, frames: Run, run: Run) -> No
         "A": (rate, "angular velocity at 3 mm", ("deg/s", "rate_deg_s"), BASE),
         "B": (base, "acceleration at 3 mm", ("m/s$^2$", "acceleration_m_s2"), BASE),
         "C": (tip, "acceleration at 24 mm", ("m/s$^2$", "acceleration_m_s2"), TIP),
-        "D": (-NN * run["base_wrench"][:, 2] / 1e3, "axial force on the base", ("μN", "force_uN"), BASE),
+        "D": (UM * run["base_wrench"][:, 2], "axial force on the base, towards the tip", ("μN", "force_uN"), BASE),
         "E": (NNM * station(run, "moment", t["base_station"]), "moment at 3 mm", ("nN m", "moment_nNm"), BASE),
         "F": (1e3 * NNM * station(run, "moment", t["tip_station"]), "moment at 24 mm", ("pN m", "moment_pNm"), TIP),
     }
@@ -153,7 +167,7 @@ def _sticks(ax: Axes, sheet: Sheet, run: Run) -> None:
     columns = {}
     for name, values, colour in (
         ("normal", run["base_wrench"][:, 1], BASE),
-        ("axial", -run["base_wrench"][:, 2], TIP),
+        ("axial", run["base_wrench"][:, 2], TIP),
         ("moment", run["base_wrench"][:, 0], "0.4"),
     ):
         course = (around(values, events, 16, 16) - values[STEADY].mean()) / values[STEADY].std()
@@ -168,7 +182,8 @@ def _sticks(ax: Axes, sheet: Sheet, run: Run) -> None:
     near, far = normal[12:21], np.delete(normal, np.s_[12:21])
     sheet.found(stick_force=near.max() - far.max(), stick_delay=MS * FRAME * lags[12:21][np.argmax(near)])
     at, after = moment[16], moment[17:21].mean()
-    sheet.found(stick_moment=after - at, stick_mean=NNM * run["base_wrench"][STEADY, 0].mean())
+    sheet.found(stick_axial=columns["axial_sd"][17:21].mean(), stick_moment=after - at)
+    sheet.found(stick_mean=NNM * run["base_wrench"][STEADY, 0].mean())
 
 
 def _spectra(decibels: Axes, linear: Axes, sheet: Sheet, runs: Mapping[str, Run]) -> None:
