@@ -251,7 +251,7 @@ LIVE_FILMS = {
     "lamprey": "LampreyWaypoints-v0-baseline",
     "vibrissa": "WhiskerTap-v0-baseline",
     "whisker": "WhiskerRegulate-v0-baseline",
-    "figure": "StandPulse-v0-baseline",
+    "figure": "StandGains-v0-baseline",
     "limb": "HindlimbHold-v0-baseline",
 }
 """Film for each animal, shown if the browser cannot run it."""

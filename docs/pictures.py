@@ -49,10 +49,8 @@ STILLS: dict[str, tuple[str, float, dict[str, float], Frame | None]] = {
     "WormFollow-v0": ("steered", 9.0, {}, (0.32, 0.12, 0.96, 0.72)),
     "LampreyWaypoints-v0": ("baseline", 4.0, {}, None),
     "WhiskerTap-v0": ("half_sine", 0.12, {}, None),
-    "WhiskerDetect-v0": ("baseline", 0.12, {"peg_present": 1.0}, None),
     "WhiskerRegulate-v0": ("paper", 0.2, {"distance": 0.98}, None),
     "HindlimbHold-v0": ("baseline", 0.5, {}, (0.28, 0.02, 0.72, 0.7)),
-    "StandPulse-v0": ("smith", 0.5, {"stance": 1.2, "push": 0.25}, None),
     "StandGains-v0": ("scheduled", 0.8, {"stance": 1.05, "push": -0.2}, None),
 }
 """Policy, time (s), options of the reset and crop (None: the animal's) of stills with special settings.

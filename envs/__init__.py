@@ -91,17 +91,13 @@ class CatalogueEntry(NamedTuple):
 CATALOGUE = (
     CatalogueEntry("WormCrawl-v0", "worm.tasks:Crawl", 400, 80.0),
     CatalogueEntry("WormSwim-v0", "worm.tasks:Swim", 400, 55.0),
-    CatalogueEntry("WormMedium-v0", "worm.tasks:Medium", 400, None, {"history": 4}, ranked=False),
-    CatalogueEntry("WormTransition-v0", "worm.tasks:Transition", 400, None, {"history": 4}, ranked=False),
     CatalogueEntry("WormReach-v0", "worm.tasks:Reach", 600, 0.83),
     CatalogueEntry("WormEscape-v0", "worm.tasks:Escape", 480, 0.75),
     CatalogueEntry("WormFollow-v0", "worm.tasks:Follow", 601, 280.0),
     CatalogueEntry("LampreyEconomy-v0", "lamprey.tasks:Economy", 300, 140.0, {"history": 2}),
     CatalogueEntry("LampreyWaypoints-v0", "lamprey.tasks:Waypoints", 600, 480.0, ranked=False),
     CatalogueEntry("LampreyEscape-v0", "lamprey.tasks:Escape", 200, 270.0),
-    CatalogueEntry("LampreySpeed-v0", "lamprey.tasks:Speed", 400, 330.0, {"history": 4}, ranked=False),
     CatalogueEntry("WhiskerLocalize-v0", "whisker_chain.tasks:Localize", 150, 0.67),
-    CatalogueEntry("WhiskerDetect-v0", "whisker_chain.tasks:Detect", 100, ranked=False),
     CatalogueEntry("WhiskerTap-v0", "whisker_chain.tasks:Tap", 600, 0.85),
     CatalogueEntry("WhiskerHold-v0", "whisker_chain.tasks:Hold", 500, 380.0),
     CatalogueEntry("WhiskerWhisk-v0", "whisker_chain.tasks:Whisk", 500, 450.0),
@@ -109,7 +105,6 @@ CATALOGUE = (
     CatalogueEntry("WhiskerSweep-v0", "whisker_rod.tasks:Sweep", 500, 400.0, {"history": 3}),
     CatalogueEntry("WhiskerRegulate-v0", "whisker_rod.tasks:Regulate", 500, 400.0),
     CatalogueEntry("HindlimbHold-v0", "neuromechanic.tasks:HindlimbHold", 500, 350.0),
-    CatalogueEntry("StandPulse-v0", "neuromechanic.tasks:StandPulse", 400, ranked=False),
     CatalogueEntry("StandGains-v0", "neuromechanic.tasks:StandGains", 80, 65.0),
 )
 

@@ -1,20 +1,21 @@
 """An agent with a memory, in evaluation, dataset and film: ``python examples/recurrent_agent.py [EPISODES]``.
 
 The class takes the spaces of one row and defines ``act(observations, first)``. It resets its memory for rows where
-``first`` is true. Here a lamprey in an unobserved current integrates its speed error, and increases its tonic drive.
+``first`` is true. Here a lamprey with an unobserved weak side integrates the bearing of its goal and
+steers against it.
 """
 
 import sys
 
 import numpy as np
 
-ID = "gymnosoma/LampreySpeed-v0"
+ID = "gymnosoma/LampreyEscape-v0"
 
 
 class Remembering:
-    """Integral controller of the tonic level of the cord."""
+    """Proportional and integral steering of the cord by its brainstem."""
 
-    env = {"actions": "brainstem", "history": 1}  # noqa: RUF012
+    env = {"actions": "brainstem"}  # noqa: RUF012
 
     def __init__(self, observation_space, action_space):
         self.size, self.sum = action_space.shape[0], np.zeros(0)
@@ -24,9 +25,10 @@ class Remembering:
         if len(self.sum) != len(first):
             self.sum = np.zeros(len(first))
         self.sum[first] = 0.0
-        behind = observations[:, 44] - observations[:, 45]  # target speed minus speed
-        self.sum = np.clip(self.sum + 0.02 * behind, -1.0, 1.0)
-        return np.stack([np.tanh(behind + self.sum), np.zeros(len(first)), np.full(len(first), 0.3)], 1)
+        bearing = np.arctan2(observations[:, 43], observations[:, 42])  # positive to the left
+        self.sum = np.clip(self.sum + 0.01 * bearing, -1.0, 1.0)
+        turn = np.clip(-2.0 * bearing - self.sum, -1.0, 1.0)
+        return np.stack([np.full(len(first), 0.2), turn, np.zeros(len(first))], 1)
 
 
 if __name__ == "__main__":
@@ -40,4 +42,4 @@ if __name__ == "__main__":
     from pathlib import Path
 
     show_episode(ID, policy.name, Path("remembering.png"), seconds=2.0)
-    print("python train.py record LampreySpeed-v0 --policy recurrent_agent:Remembering")
+    print("python train.py record LampreyEscape-v0 --policy recurrent_agent:Remembering")

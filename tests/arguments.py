@@ -91,8 +91,6 @@ def _neuromechanic(task):
 
 
 OWN = {
-    "WormMedium-v0": [({}, {"observe_medium": True})],
-    "WormTransition-v0": [({}, {"observe_medium": True})],
     "WormReach-v0": [({}, {"goal": True})],
     "WormFollow-v0": [({}, {"turn": "delta_turn"})],
     "LampreyWaypoints-v0": [({}, {"goal": True})],
@@ -114,8 +112,7 @@ TWO = {
     **{"forced_bending": (0.0, 1e-3), "current": (0.0, 0.1), "bath": (0.0, 0.3), "noise": (0.0, 0.1)},
     **{"transection": (0.0, 5.0), "external_damping": (0.0, 100.0), "curvature": (0.0, -10.0), "cut": (0.0, 1.0)},
     **{"rest_angle": (0.0, 0.05), "restitution": (0.0, 0.5), "stop_at_contact": (0.0, 1.0), "side": (-1.0, 1.0)},
-    **{"peg_present": (0.0, 1.0), "onset": (0.0, 0.05), "noise_seed": (0.0, 1.0), "forced_frequency": (0.0, 5.0)},
-    **{"switch_time": (0.2, 0.4)},
+    **{"onset": (0.0, 0.05), "noise_seed": (0.0, 1.0), "forced_frequency": (0.0, 5.0)},
 }
 """Two values of options whose usual value is 0, or whose whole range has no effect within a second."""
 
@@ -133,8 +130,6 @@ def options(env):
     """Options and parameters of an environment, as pairs of mappings that differ in one of them."""
     known = {**env.task.parameters, **env.task.options}
     for name, option in known.items():
-        if name in env.task.derived:
-            continue
         env.reset(seed=1)
         usual = env.batch.rows[name][0] if name in (env.batch.rows.dtype.names or ()) else 0.0
         if name in TWO:

@@ -137,7 +137,6 @@ def test_every_argument_changes_something(env_id):
         (SWIM, {"width": 80}, "width needs render_mode"),
         (SWIM, {"actions": "modes", "kymogram": "omega_turn"}, "kymogram needs actions='residual'"),
         (FOLLOW, {"turn": "delta_turn", "kymogram": "omega_turn"}, "turn must be left out"),
-        ("gymnosoma/WormMedium-v0", {"params": {"friction_parallel": 0.1}}, "params: friction_parallel follows"),
         (ESCAPE, {"actions": "muscle", "params": {"feedback": 0.0}}, "params: feedback needs a cord"),
         ("gymnosoma/WhiskerTap-v0", {"params": {"restitution": 0.5}}, "restitution needs scheme='events'"),
         ("gymnosoma/WhiskerWhisk-v0", {"friction": 0.2}, "friction needs a task with a peg"),

@@ -27,7 +27,7 @@ from gymnosoma.agents.support.workers import RETRIES, workers
 from gymnosoma.envs import tolerance
 from gymnosoma.envs.core import files
 
-CRAWL, SWIM, MEDIUM = "gymnosoma/WormCrawl-v0", "gymnosoma/WormSwim-v0", "gymnosoma/WormMedium-v0"
+CRAWL, SWIM = "gymnosoma/WormCrawl-v0", "gymnosoma/WormSwim-v0"
 HOLD = "fixtures.learner:hold"
 
 
@@ -66,24 +66,24 @@ def test_rows_that_are_only_reset_spend_nothing():
 
 def test_a_learner_sees_no_more_than_the_track_shows():
     budget = Budget(10_000, 3)
-    envs = environments(MEDIUM, budget, "fixed")(2)
+    envs = environments(CRAWL, budget, "fixed")(2)
     assert not hasattr(envs, "save") and not hasattr(envs, "task") and not hasattr(envs.unwrapped, "batch")
     first, infos = envs.reset(seed=7)
     assert infos == {} and envs.spec.max_episode_steps == 400
     with pytest.raises(ValueError, match="options"):
-        envs.reset(options={"sigma": 0.0})
+        envs.reset(options={"curl": 0.0})
     with pytest.raises(ValueError, match="arguments of the environment"):
-        environments(MEDIUM, budget, "fixed")(2, observe_medium=True)
+        environments(CRAWL, budget, "fixed")(2, history=2)
     for _ in range(400):
         *_, truncated, infos = step(envs)
     assert truncated.all() and infos["final_info"].keys() == {"score", "failure", "_score", "_failure"}
     assert np.isfinite(infos["final_info"]["score"]).all() and infos["final_obs"][0].shape == first[0].shape
-    again = environments(MEDIUM, Budget(9, 3), "fixed")(2).reset(seed=7)[0]
-    other = environments(MEDIUM, Budget(9, 4), "fixed")(2).reset(seed=7)[0]
-    measured, _ = gymnasium.make_vec(MEDIUM, 2).reset(seed=7)
+    again = environments(CRAWL, Budget(9, 3), "fixed")(2).reset(seed=7)[0]
+    other = environments(CRAWL, Budget(9, 4), "fixed")(2).reset(seed=7)[0]
+    measured, _ = gymnasium.make_vec(CRAWL, 2).reset(seed=7)
     assert np.array_equal(again, first)
     assert not np.array_equal(other, first) and not np.array_equal(measured, first)
-    opened = environments(MEDIUM, Budget(100, 0), "open")(1, observe_medium=True)
+    opened = environments(CRAWL, Budget(100, 0), "open")(1, history=2)
     opened.reset(seed=0)
     assert opened.unwrapped.save()
     SB3VecEnv(envs).close()

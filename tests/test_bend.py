@@ -45,9 +45,9 @@ def test_what_distributions_draw():
 
 
 def test_synapses_and_the_friction_on_a_peg_are_drawn():
-    weights = drawn("synapse", LogUniform(0.5, 2.0, each=True), 4, "gymnosoma/LampreySpeed-v0", actions="brainstem")
+    weights = drawn("synapse", LogUniform(0.5, 2.0, each=True), 4, "gymnosoma/LampreyEscape-v0", actions="brainstem")
     assert weights.shape[1] > 5 and np.ptp(weights) > 0.5
-    friction = drawn("friction", (0.1, 0.5), 4, "gymnosoma/WhiskerDetect-v0", friction=0.2)
+    friction = drawn("friction", (0.1, 0.5), 4, "gymnosoma/WhiskerLocalize-v0", friction=0.2)
     assert len({*friction}) == 4
 
 
@@ -225,7 +225,7 @@ def test_pictures_show_body_goal_and_medium_where_they_are():
     media = [{"friction_perpendicular": float(friction(sigma)[0])} for sigma in (0.0, 1.0)]
     paper = [np.median(picture(REACH, **medium).reshape(-1, 3), 0) for medium in media]
     np.testing.assert_allclose(paper, [WATER, AGAR], atol=1)
-    hidden = [picture("gymnosoma/WormMedium-v0", sigma=sigma)[..., -3:] for sigma in (0.0, 1.0)]
+    hidden = [picture("gymnosoma/WormCrawl-v0", drag=drag)[..., -3:] for drag in (0.1, 10.0)]
     np.testing.assert_array_equal(*hidden)
 
 

@@ -18,8 +18,8 @@ def test_all_that_is_played_is_stepped(monkeypatch, capsys):
     monkeypatch.setattr(
         command, "_step", lambda name, policy, count, arguments: stepped.append((name, policy.name, count, arguments))
     )
-    command.compile_(("WormSwim-v0", "StandPulse-v0"), num_envs=(1, 20), threads=2, env=("history=3",))
-    assert {name for name, *_ in stepped} == {"gymnosoma/WormSwim-v0", "gymnosoma/StandPulse-v0"}
+    command.compile_(("WormSwim-v0", "StandGains-v0"), num_envs=(1, 20), threads=2, env=("history=3",))
+    assert {name for name, *_ in stepped} == {"gymnosoma/WormSwim-v0", "gymnosoma/StandGains-v0"}
     policies = {policy for name, policy, *_ in stepped if "Worm" in name}
     assert {"random", "baseline", "trained"} <= policies
     assert {count for *_, count, _ in stepped} == {1, 20}

@@ -36,10 +36,7 @@ def test_what_is_recorded_repeats_itself(env_id):
     for k, episode in enumerate(dataset.iterate_episodes()):
         (told,) = dataset.storage.get_episode_metadata([k])
         task = env.unwrapped.task
-        assert told["seed"] == 7 + k and told["options"].keys() == task.animal.parameters.keys() - {
-            *task.derived,
-            *task.unavailable,
-        }
+        assert told["seed"] == 7 + k and told["options"].keys() == task.animal.parameters.keys() - {*task.unavailable}
         observation, _ = env.reset(seed=7 + k, options=told["options"])
         np.testing.assert_array_equal(observation, episode.observations[0])
         for t, action in enumerate(episode.actions):

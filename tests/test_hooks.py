@@ -14,7 +14,7 @@ from ids import ALL, FIRST, IDS
 
 from gymnosoma.envs.core.env.environment import BodyEnv
 from gymnosoma.envs.core.env.spec import Score
-from gymnosoma.envs.core.kernels.sums import interpolate, mean, total
+from gymnosoma.envs.core.kernels.sums import mean, total
 
 HERE = "test_hooks"
 
@@ -192,9 +192,6 @@ def test_numpy_gives_the_same_sums():
     for n in (1, 3, 7, 8, 9, 24, 25, 63, 128):
         values = rng.normal(size=n)
         assert total(values) == values.sum() and mean(values) == values.mean()
-    places, values = np.array([0.0, 0.3, 1.0]), np.array([2.0, 5.0, -1.0])
-    for x in (-1.0, 0.0, 0.1, 0.3, 0.9, 1.0, 2.0):
-        assert interpolate(x, places, values) == np.interp(x, places, values)
 
 
 def run_checked(code, folder):

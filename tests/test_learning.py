@@ -129,12 +129,12 @@ def test_an_impossible_training_is_refused(tmp_path, arguments, message):
     assert not (tmp_path / "run").exists()
 
 
-DETECT = "gymnosoma/WhiskerDetect-v0"
+LOCALIZE = "gymnosoma/WhiskerLocalize-v0"
 ANSWERED = {
     "num_envs": 8,
     "steps": 3 * 8 * 12,
     "env": {"history": 3},
-    "settings": {"latest": 0.05, "net_arch": [4], "n_epochs": 1, "parameters": {"amplitude": 0.35}},
+    "settings": {"latest": 0.05, "net_arch": [4], "n_epochs": 1, "parameters": {"speed": 2.0}},
 }
 
 
@@ -150,7 +150,7 @@ def few(monkeypatch):
 def another_way(request, few):
     """Trains in a folder by another algorithm than stable-baselines3's."""
     if request.param == "answers":
-        return lambda folder, **options: train(DETECT, folder, "supervised", **ANSWERED, **options)
+        return lambda folder, **options: train(LOCALIZE, folder, "supervised", **ANSWERED, **options)
     return lambda folder, **options: train(SWIM, folder, "cma", steps=3 * 9 * 400, **EVOLVED[request.param], **options)
 
 
@@ -178,21 +178,21 @@ def test_runs_go_on_to_the_bit_in_other_ways_to_learn(another_way, tmp_path):
 
 def test_an_answering_policy_commits_itself(few, tmp_path):
     run = tmp_path / "run"
-    assert train(DETECT, run, "supervised", **ANSWERED)
+    assert train(LOCALIZE, run, "supervised", **ANSWERED)
     card = read_card(run)
-    assert card["rule"]["doubt"] in (0.0, 0.5) and card["controller"]["parameters"] == {"amplitude": 0.35}
-    played = evaluate(DETECT, find_policy(DETECT, str(run)), 4)
+    assert card["rule"]["doubt"] in (0.0, 0.5) and card["controller"]["parameters"] == {"speed": 2.0}
+    played = evaluate(LOCALIZE, find_policy(LOCALIZE, str(run)), 4)
     assert np.isfinite(played.info["committed"]).all()  # at the latest after 0.05 s
     assert (played.lengths <= round((0.05 + 0.02) * 250)).all()
 
 
 def test_a_recipe_keeps_the_settings_that_it_does_not_name(tmp_path):
     (tmp_path / "x.toml").write_text("steps = 1000\n[ppo]\nlearning_rate = 1e-4\n")
-    own, default = recipe(SWIM, file=tmp_path / "x.toml"), recipe("gymnosoma/LampreySpeed-v0")
+    own, default = recipe(SWIM, file=tmp_path / "x.toml"), recipe("gymnosoma/Other-v0")
     assert own["settings"] == default["settings"] | {"learning_rate": 1e-4} and own["steps"] == 1000
 
 
-@pytest.mark.parametrize("name", ["Localize", "Detect", pytest.param("Texture", marks=pytest.mark.full)])
+@pytest.mark.parametrize("name", ["Localize", pytest.param("Texture", marks=pytest.mark.full)])
 def test_right_answers_are_those_that_are_scored(name):
     """Committed at once, what ``info`` calls true is a success; its opposite is none."""
     for sign, success in ((1.0, 1.0), (-1.0, 0.0)):

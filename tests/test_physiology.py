@@ -96,7 +96,7 @@ def test_episodes_are_measured_to_their_own_end():
 
 @pytest.mark.full
 def test_falls_do_not_tell_of_those_who_stand():
-    env_id = "gymnosoma/StandPulse-v0"
+    env_id = "gymnosoma/StandGains-v0"
     policy = find_policy(env_id, "baseline")
     played = evaluate(env_id, policy, 8)
     stood = np.array([failure is None for failure in played.failures])

@@ -12,7 +12,6 @@ from gymnosoma.agents.policies.lookup import find_policy
 from gymnosoma.agents.policies.registry import references_of, task_of
 from gymnosoma.envs.worm import Worm, WormParams
 from gymnosoma.envs.worm.kymogram import FRAME_RATE, KymogramPlayback, SineKymogram, load_kymogram
-from gymnosoma.envs.worm.params import friction
 from gymnosoma.envs.worm.tasks import Swim
 
 FORWARD = {"WormCrawl-v0": (1.0, 0.2195), "WormSwim-v0": (0.0, 0.2207)}
@@ -221,38 +220,6 @@ def test_a_failed_episode_returns_its_fine(name, failed):
     score = task_of(env_id).score
     expected = failed / 400 if score.name == "priced_speed" else failed
     np.testing.assert_allclose(result.score(score) * score.factor, expected, rtol=1e-12)
-
-
-def test_agar_turns_into_water_at_the_hidden_time():
-    """Until then it is a crawl on agar, to the bit; from then on the worm is in water."""
-    env_id = "gymnosoma/WormTransition-v0"
-    envs, crawl = (gymnasium.make_vec(each, num_envs=3, **ANGLES) for each in (env_id, "gymnosoma/WormMedium-v0"))
-    times = np.array([2.0, 3.01, 50.0])
-    first, _ = envs.reset(seed=0, options={"switch_time": times})
-    assert np.array_equal(first, crawl.reset(seed=0, options={"sigma": 1.0})[0])
-    rng = np.random.default_rng(0)
-    for k in range(80):
-        action = rng.uniform(-1, 1, (3, 24)).astype(np.float32)
-        *_, infos = envs.step(action)
-        *_, other = crawl.step(action)
-        passed = k * 0.05 >= times - 1e-9
-        assert np.array_equal(infos["sigma"], np.where(passed, 0.0, 1.0))
-        rows = envs.batch.rows
-        for name, value in zip(("friction_perpendicular", "friction_parallel"), friction(infos["sigma"]), strict=True):
-            assert np.array_equal(rows[name], value)
-        same = infos["centre"] == other["centre"]
-        assert (same.all(1) == ~passed).all()
-    drawn = envs.reset(seed=range(3))[1]["switch_time"]
-    assert ((drawn >= 7.0) & (drawn <= 13.0)).all() and len(set(drawn)) == 3
-
-
-def test_the_medium_is_hidden_unless_asked_for():
-    env = gymnasium.make("gymnosoma/WormMedium-v0")
-    first, second = (env.reset(seed=1, options={"sigma": sigma})[0] for sigma in (0.0, 1.0))
-    assert np.array_equal(first, second)
-    env = gymnasium.make("gymnosoma/WormMedium-v0", observe_medium=True, history=1)
-    seen = env.unwrapped.task.layout.unpack(env.reset(seed=1, options={"sigma": 0.25})[0][None])
-    assert seen["sigma"] == 0.25
 
 
 def test_targets_are_where_the_options_put_them():

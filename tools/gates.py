@@ -43,8 +43,8 @@ GUESS = "guess"
 """Reference of perception tasks that answers without touching; it takes the place of the replay."""
 
 MEASURED = {
-    **dict.fromkeys(("StandPulse-v0", "StandGains-v0"), "a fall is a failure of the task itself"),
-    **dict.fromkeys(("WhiskerLocalize-v0", "WhiskerDetect-v0", "WhiskerTexture-v0"), "a wrong answer is the score"),
+    "StandGains-v0": "a fall is a failure of the task itself",
+    **dict.fromkeys(("WhiskerLocalize-v0", "WhiskerTexture-v0"), "a wrong answer is the score"),
 }
 """Ids in which a failure is part of the score, and why."""
 

@@ -15,7 +15,7 @@ from gymnosoma.envs.lamprey import IsolatedCord
 from gymnosoma.envs.lamprey.params import table
 from gymnosoma.envs.lamprey.steering import Steering as Heading
 from gymnosoma.envs.lamprey.steering import command
-from gymnosoma.envs.lamprey.tasks import BRAINSTEM, Economy, Escape, Speed, Waypoints
+from gymnosoma.envs.lamprey.tasks import BRAINSTEM, Economy, Escape, Waypoints
 
 from . import Reference, References
 from .base import ByHand, RowMemory, moved, pressed
@@ -155,34 +155,6 @@ class EscapeTurn(SteeredCPG):
         right = np.where(bearing > 0.0, self._off, 1.0)
         bend = np.repeat(np.stack([left, right], 1), drive.shape[1] // 2, 1)
         return np.where(bending[:, None], bend, drive)
-
-
-class SpeedControl(WaypointSteering):
-    """Steering with a tonic level for the target speed, from a feedforward table and the integrated error.
-
-    ``integral`` (1/m) is the change of the level per integrated speed error.
-    """
-
-    def __init__(
-        self, integral: float = 0.3, gain: float = 0.5, limit: float = 0.3, control_rate: float = 20.0
-    ) -> None:
-        super().__init__(gain=gain, limit=limit, goal="direction", control_rate=control_rate)
-        self.integral = integral
-        self.reads = (*self.reads, "target_speed", "speed")
-        self.memory = {**self.memory, "added": 0.0}
-
-    def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
-        """Return tonic level, asymmetry and head extra (B, 3)."""
-        drive, memory = super().drive(t, signals, first), self._state or {}
-        target, speed = signals["target_speed"][:, 0], signals["speed"][:, 0]
-        step = self.integral * (target - speed) / self.control_rate
-        memory["added"] = np.clip(np.where(first, 0.0, memory["added"] + step), -0.3, 0.3)
-        drive[:, 0] = np.clip(np.interp(target, *SPEEDS) + memory["added"], 0.12, 0.7)
-        return drive
-
-
-SPEEDS = (np.array([0.35, 0.447, 0.713, 0.84]), np.array([0.12, 0.15, 0.4, 0.7]))
-"""Speeds (m/s) in still water and their tonic levels."""
 
 
 class _Brainstem(OpenLoop):
@@ -393,12 +365,6 @@ REFERENCES: References = {
             _MOTONEURON,
             bounds={"level": (0.3, 0.8), "gain": (0.05, 1.0), "limit": (0.1, 0.8), "turn": (0.0, 0.2), "ahead": (0, 2)},
         ),
-    },
-    Speed: {
-        "baseline": Reference(
-            lambda task, **parameters: SpeedControl(**parameters, control_rate=task.control_rate),
-            bounds={"integral": (0.0, 1.0), "gain": (0.05, 1.0), "limit": (0.05, 0.3)},
-        )
     },
 }
 

@@ -11,8 +11,8 @@ import numpy as np
 from gymnosoma.envs.core.model.control import Controller, Flags, Floats, OpenLoop, Values
 from gymnosoma.envs.neuromechanic import Neuromechanic, equilibrate
 from gymnosoma.envs.neuromechanic.hindlimb import LARGEST_REFLEX, PAW_FORCE, POSTURE, RATE, STRETCH
-from gymnosoma.envs.neuromechanic.standing import DAMPING, DELAY, HIPS, LEG, STIFFNESS, reflex_torque, splay, standing
-from gymnosoma.envs.neuromechanic.tasks import HindlimbHold, Pose, StandGains, StandPulse
+from gymnosoma.envs.neuromechanic.standing import DAMPING, STIFFNESS
+from gymnosoma.envs.neuromechanic.tasks import HindlimbHold, Pose, StandGains
 
 from . import Reference, References, drop_task
 from .base import ByHand, moved, pressed
@@ -136,66 +136,6 @@ class Pull:
         return low + (high - low) * share
 
 
-@dataclass(eq=False)
-class Reflex:
-    """Reflex of the standing figure: torque of each hip from its delayed angle and rate; Bunderson et al. (2012), 3.3.
-
-    ``stiffness`` (N m/rad) acts on the angle from the symmetric stance, and ``damping`` (N m s/rad) on the rate.
-    """
-
-    stiffness: float = STIFFNESS
-    damping: float = DAMPING
-    reads: ClassVar[tuple[str, ...]] = ("stance", "hip_angle", "hip_rate")
-
-    def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
-        """Return the torques of left and right hip (B, 2), N m."""
-        stance, angle, rate = (signals[name] for name in Reflex.reads)
-        return reflex_torque(splay(stance) * [-1.0, 1.0], angle, rate, self.stiffness, self.damping)
-
-
-class SmithReflex(Reflex):
-    """Smith predictor: the reflex, applied to the predicted present state of the body.
-
-    The prediction simulates the standing figure from its delayed state, over the delay, with the torques of that time.
-    It does not include the pulse of the ground. The gains are the best pairs from a grid. They are stiffer than the
-    paper's, because the reflex has no effective delay.
-    """
-
-    reads = (*Reflex.reads, "torso_angle", "torso_rate", "past_torque")
-
-    def __init__(self, task: StandPulse, stiffness: float = 400.0, damping: float = 30.0) -> None:
-        super().__init__(stiffness, damping)
-        self.animal = Neuromechanic(standing(drive="torque"), task.animal.dt)
-        self.steps = round(1.0 / (task.control_rate * task.animal.dt))
-        self.late = round(DELAY / task.animal.dt)
-
-    def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
-        """Return the torques of left and right hip (B, 2), N m."""
-        rows, ids = self.animal.rows(len(t)), np.arange(len(t))
-        self.animal.reset(rows, ids, {**self._body(signals), "pulse": np.zeros((2, 3))})
-        past = signals["past_torque"].reshape(len(t), -1, 2)
-        whole = past.shape[1] - 1
-        for j in range(whole + 1):
-            self.animal.advance(rows, ids, past[:, j], self.steps if j else self.late - whole * self.steps)
-        return super().drive(t, {**signals, "hip_angle": rows["q"][:, 3:], "hip_rate": rows["v"][:, 3:]}, first)
-
-    @staticmethod
-    def _body(signals: Values) -> dict[str, Floats]:
-        """Return joint positions and rates (B, 5) of a body with its lower foot at rest on the ground."""
-        each = np.arange(len(signals["stance"]))
-        hips = np.array([-0.5, 0.5]) * HIPS
-        turn, spin = signals["torso_angle"], signals["torso_rate"]
-        leg, swing = turn + signals["hip_angle"], spin + signals["hip_rate"]
-        below = hips * np.sin(turn) - LEG * np.cos(leg)
-        lower = np.argmin(below, 1)
-        # Velocities of the feet relative to the midpoint of the hips.
-        aside = -hips * np.sin(turn) * spin + LEG * np.cos(leg) * swing
-        up = hips * np.cos(turn) * spin + LEG * np.sin(leg) * swing
-        q = [np.zeros_like(turn), -below[each, lower][:, None], turn, signals["hip_angle"]]
-        v = [-aside[each, lower][:, None], -up[each, lower][:, None], spin, signals["hip_rate"]]
-        return {"q": np.hstack(q), "v": np.hstack(v)}
-
-
 class ScheduledGains:
     """Gains of the standing figure's reflexes as linear functions of delay and stance.
 
@@ -213,32 +153,27 @@ class ScheduledGains:
 
 
 class Steering(ByHand):
-    """Keyboard control of the standing figure, in addition to its reflexes."""
+    """Keyboard control of the gains of the standing figure's reflexes."""
 
-    reads = Reflex.reads
     control_rate = 100.0
     pace = 1.0
     """Time in which a pressed key changes a gain over its whole range, s."""
-    push = 60.0
-    """Torque of a pressed key on both hips, N m."""
+    keys = (
+        ("up, down", "stiffer, softer reflexes"),
+        ("right, left", "more, less damping"),
+        ("F", "ice or rubber"),
+    )
 
     def __init__(self, task: Any) -> None:
-        if not isinstance(task, StandPulse | StandGains):
+        if not isinstance(task, StandGains):
             raise ValueError(f"id must be one of a task that can be steered by hand, got one of {type(task).__name__}")
         super().__init__()
-        self._torque = isinstance(task, StandPulse)
-        self.stiffness, self.damping, self.added = STIFFNESS, DAMPING, 0.0
-        across = ("right, left", "push with the hips" if self._torque else "more, less damping")
-        self.keys = (("up, down", "stiffer, softer reflexes"), across, ("F", "ice or rubber"))
+        self.stiffness, self.damping = task.own
 
     def hold(self, keys: Set[str], dt: float) -> None:
-        share, across = dt / self.pace, pressed(keys, "right", "left")
-        stiffest, strongest = StandGains.largest_stiffness, StandGains.largest_damping
+        share, stiffest, strongest = dt / self.pace, StandGains.largest_stiffness, StandGains.largest_damping
         self.stiffness = moved(self.stiffness, stiffest * share * pressed(keys, "up", "down"), 0, stiffest)
-        if self._torque:
-            self.added = self.push * across
-        else:
-            self.damping = moved(self.damping, strongest * share * across, 0, strongest)
+        self.damping = moved(self.damping, strongest * share * pressed(keys, "right", "left"), 0, strongest)
 
     def press(self, key: str) -> None:
         """Switch the friction of the ground between slippery and normal on key F."""
@@ -250,9 +185,7 @@ class Steering(ByHand):
         return f"{self.stiffness:.0f} N m/rad, {self.damping:.0f} N m s/rad{ice}"
 
     def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
-        """Return the torques (B, 2), N m, for `StandPulse`, or the gains (B, 3) for `StandGains`."""
-        if self._torque:
-            return self.added + Reflex(self.stiffness, self.damping).drive(t, signals, first)
+        """Return the gains (B, 3)."""
         return np.tile([0.0, self.stiffness, self.damping], (len(t), 1))
 
 
@@ -288,11 +221,6 @@ REFERENCES: References = {
         "constant": Reference(lambda task: ConstantDrive(task.pattern), _EXCITATION),
         "least_stress": Reference(_least_stress, _EXCITATION),
         "most_stable": Reference(lambda task: ConstantDrive(task.stable_pattern), _EXCITATION),
-    },
-    StandPulse: {
-        "baseline": Reference(drop_task(Reflex), bounds=_GAINS),
-        "smith": Reference(SmithReflex),
-        "none": Reference(drop_task(Reflex, stiffness=0.0, damping=0.0)),
     },
     StandGains: {"baseline": Reference(_gains, bounds=_GAINS), "scheduled": Reference(drop_task(ScheduledGains))},
     Pose: {"baseline": Reference(Pull, bounds={"gain": (0.1, 10.0), "damping": (0.0, 0.5)})},

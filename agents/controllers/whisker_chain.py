@@ -1,4 +1,4 @@
-"""Reference controllers of the whisker chain: whisks, taps, threshold detectors, a localiser, a PI hold, a follower."""
+"""Reference controllers of the whisker chain: whisks, taps, a localiser, a PI hold, a follower."""
 
 from __future__ import annotations
 
@@ -15,13 +15,10 @@ from gymnosoma.envs.core.model.control import Controller, Flags, Floats, Values
 from gymnosoma.envs.whisker_chain import WhiskerParams, quasi_static
 from gymnosoma.envs.whisker_chain.params import table
 from gymnosoma.envs.whisker_chain.task import ACCELERATION, RATE, WhiskerTask
-from gymnosoma.envs.whisker_chain.tasks import Detect, Hold, Localize, Tap, Whisk
+from gymnosoma.envs.whisker_chain.tasks import Hold, Localize, Tap, Whisk
 
 from . import Reference, References
 from .base import ByHand, RowMemory, moved, pressed
-
-AXIAL, MOMENT = 0.8e-6, 0.16e-6
-"""Thresholds of `Detector` on Fx (N) and M (N m) for the sensor noise of `Detect`."""
 
 
 @dataclass(eq=False)
@@ -141,42 +138,6 @@ class HalfSineTap(BaseController):
         end = np.minimum(t + 0.5 / self.control_rate, np.pi / self.omega)
         target = 0.5 * self.reach * self.omega * np.sin(self.omega * end)
         return self.towards(signals, target, ACCELERATION)
-
-
-@dataclass(eq=False)
-class Detector(StatefulController):
-    """Detector that whisks forwards once; a signal beyond the threshold in two successive periods is a touch.
-
-    After a touch it commits that there is a peg and retracts. Without a touch it commits that there is none, some time
-    after the whisk has reversed.
-
-    Args:
-        signal: ``"axial"``: Fx below minus the threshold; ``"moment"``: magnitude of M above the threshold.
-        threshold (N or N m)
-        whisk: Movement of the base.
-        patience (s): Time from the reversal to the answer.
-    """
-
-    signal: str
-    threshold: float
-    whisk: SineWhisk
-    patience: float = 0.012
-    reads = ("base_wrench_mean", "base_angle", "base_rate")
-    memory = {"passed": 0.0, "touched": 0.0}
-
-    def __post_init__(self) -> None:
-        self.control_rate = self.whisk.control_rate
-
-    def _decide(self, t, signals, memory):
-        moment, axial, _ = signals["base_wrench_mean"].T
-        size = -axial if self.signal == "axial" else np.abs(moment)
-        memory["passed"] = np.where(size > self.threshold, memory["passed"] + 1.0, 0.0)
-        early = t < np.pi / self.whisk.omega + self.patience
-        memory["touched"] = np.maximum(memory["touched"], (memory["passed"] >= 2.0) & early)
-        touched = memory["touched"] > 0.0
-        turn = np.where(touched, self.towards(signals, -4.0, 1000.0), self.whisk.acceleration(t, signals))
-        turn = np.where(touched & (signals["base_angle"] < -0.3), self.towards(signals, 0.0, 1000.0), turn)
-        return np.stack([turn, np.where(touched, 1.0, -1.0), np.where(touched | ~early, 1.0, -1.0)], 1)
 
 
 @dataclass(eq=False)
@@ -348,8 +309,8 @@ class Follower(BaseController):
 class Steering(ByHand):
     """Keyboard control of the base, five times slower than real time.
 
-    W and S change the place of the peg or the verdict, and A and D change the bearing, if the task asks for them. Hold
-    E to commit the answer.
+    W and S change the place of the peg, and A and D change the bearing, if the task asks for them. Hold E to commit the
+    answer.
     """
 
     reads = ("base_rate", "muscle")
@@ -365,10 +326,7 @@ class Steering(ByHand):
         self._ranges = {name: (field.low, field.high) for name, field in task.answers.items()}
         self._committing = self._ranges.pop("commit", None) is not None
         self._pairs = dict(zip(self._ranges, (("w", "s"), ("a", "d")), strict=False))
-        # The initial verdict is no; places start in the middle of their range.
-        self.answers = {
-            name: low if name == "verdict" else 0.5 * (low + high) for name, (low, high) in self._ranges.items()
-        }
+        self.answers = {name: 0.5 * (low + high) for name, (low, high) in self._ranges.items()}
         if self._committing:
             self.answers["commit"] = -1.0
         self.keys = (
@@ -406,12 +364,6 @@ def _through_muscle(kind: Callable[..., StatefulController], **constants: Any) -
     return lambda task, **values: Muscular(kind(control_rate=task.control_rate, **(constants | values)), task)
 
 
-def _detector(
-    signal: str, threshold: float = AXIAL, amplitude: float = 0.35, patience: float = 0.012, **whisk: float
-) -> Detector:
-    return Detector(signal, threshold, SineWhisk(amplitude, **whisk), patience)
-
-
 _COMMANDED = {"actions": "trajectory"}
 
 REFERENCES: References = {
@@ -425,19 +377,6 @@ REFERENCES: References = {
         ),
         "quick": Reference(_through_muscle(Localizer, speed=4.0, threshold=1e-6, stop=0.04, wait=0.05)),
         "guess": Reference(_through_muscle(Guess, answers=(0.65, 0.1))),
-    },
-    Detect: {
-        "baseline": Reference(
-            _through_muscle(_detector, signal="axial"),
-            bounds={
-                "threshold": (0.4e-6, 3e-6),
-                "amplitude": (0.2, 0.5),
-                "frequency": (2.0, 20.0),
-                "patience": (0.0, 0.06),
-            },
-        ),
-        "moment": Reference(_through_muscle(_detector, signal="moment", threshold=MOMENT)),
-        "guess": Reference(_through_muscle(Guess, answers=(-1.0,))),
     },
     Tap: {
         # Inputs: Fx, angle and rate of the base, and the time to the end of the window. The 2 parameters of the

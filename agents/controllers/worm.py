@@ -18,31 +18,14 @@ from gymnosoma.envs.core.circuit.circuit import Circuit
 from gymnosoma.envs.core.model.control import Controller, Flags, Floats, Values
 from gymnosoma.envs.worm.animal import Worm
 from gymnosoma.envs.worm.kymogram import KymogramPlayback, SineKymogram
-from gymnosoma.envs.worm.params import WormParams, medium_index, table
+from gymnosoma.envs.worm.params import WormParams, medium_index
 from gymnosoma.envs.worm.steering import SteeringLaw
-from gymnosoma.envs.worm.tasks import Crawl, Escape, Follow, Medium, Reach, Swim, Transition
+from gymnosoma.envs.worm.tasks import Crawl, Escape, Follow, Reach, Swim
 
 from . import Reference, References
 from .base import ByHand, RowMemory, moved, pressed
 
 _ANGLES = {"actions": "angles"}
-
-
-class MediumSine:
-    """Wave adapted to the medium (field ``sigma``), interpolated between the paper's settings for water and agar."""
-
-    reads = ("sigma",)
-
-    def __init__(self, n_joints: int = 24) -> None:
-        self._place = np.arange(n_joints) / (n_joints - 1)
-
-    def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
-        """Return control angles (B, n_joints) in rad at times ``t`` (B,) s."""
-        w, sigma = table(), signals["sigma"][:, 0]
-        wavenumber = (1 - sigma) * w["water_wavenumber"] + sigma * w["agar_wavenumber"]
-        period = (1 - sigma) * w["water_period"] + sigma * w["agar_period"]
-        phase = wavenumber[:, None] * self._place - (t / period)[:, None]
-        return (w["wave_amplitude"] * np.minimum(t / period, 1.0))[:, None] * np.cos(2 * np.pi * phase)
 
 
 @dataclass(eq=False)
@@ -177,27 +160,19 @@ class SteeredPlayback(WithoutCurl):
 
 
 class CircuitWeights:
-    """The worm's own circuit with constant factors on the weights of its projections (default 1).
-
-    The weight ``waking`` of `ahead` rises linearly to its factor during the first ``rise`` s, like the amplitude of the
-    paper's sine during the first period. If all muscles of a straight body started together, they would bend it to the
-    side of the head, and the worm would coil up in thin media.
-    """
+    """The worm's own circuit with constant factors on the weights of its projections (default 1)."""
 
     reads: tuple[str, ...] = ()
-    waking = "body_muscle"
 
-    def __init__(self, task: Any, rise: float = 1.0, **weights: float) -> None:
+    def __init__(self, task: Any, **weights: float) -> None:
         names = task.animal.circuit.weights
         for name in weights:
             choice("weights", name, names)
         self._weights = np.array([weights.get(name, 1.0) for name in names])
-        self._wakes, self._rise = np.array([name == self.waking for name in names]), max(rise, 1e-9)
 
     def choose(self, t: Floats, fields: Values, first: Flags) -> Floats:
         """Return factors (B, K) of the projections."""
-        awake = np.minimum(t / self._rise, 1.0)[:, None]
-        return self._weights * np.where(self._wakes, awake, 1.0)
+        return np.tile(self._weights, (len(t), 1))
 
 
 class Steering(ByHand):
@@ -290,17 +265,6 @@ def _replayed(task: Any, gain: float = 1.0, pace: float = 1.0) -> KymogramPlayba
     return KymogramPlayback(gain * recorded.angles, pace * recorded.rate)
 
 
-_BEND = 0.6
-_SMALLER = {"head_muscle": _BEND, "body_muscle": _BEND, "head_bending_head": 1.0 / _BEND, "bending_body": 1.0 / _BEND}
-"""Factors that reduce the amplitude of `ahead` to 0.6 and its power to a third, because its tasks charge for work."""
-
-_CIRCUIT = Reference(
-    lambda task, **values: CircuitWeights(task, **_SMALLER | values),
-    {"circuit": "ahead", "actions": "weights"},
-    dict.fromkeys(_SMALLER, (0.3, 3.0)) | {"rise": (0.2, 3.0)},
-)
-"""The nervous system `ahead` with optimisable weights."""
-
 _BOYLE = Reference(
     CircuitWeights,
     {"circuit": "boyle", "actions": "weights"},
@@ -314,11 +278,6 @@ _CORD = Reference(
     dict.fromkeys(Circuit.load("ventral_cord", "worm").weights, (0.0, 2.0)),
 )
 """The oscillators of Olivares, Izquierdo & Beer (2021) with weights found by CMA-ES."""
-
-_SEEING = Reference(
-    lambda task: _forward(task, wave=MediumSine(task.animal.drive_size)), {**_ANGLES, "observe_medium": True}
-)
-"""Steered wave adapted to the observed medium."""
 
 REFERENCES: References = {
     Crawl: {
@@ -343,17 +302,6 @@ REFERENCES: References = {
             ),
             _ANGLES,
         ),
-        "boyle": _BOYLE,
-    },
-    Medium: {
-        "baseline": Reference(_forward, _ANGLES, _STEERED),
-        "oracle": _SEEING,
-        "circuit": _CIRCUIT,
-    },
-    Transition: {
-        "baseline": Reference(_forward, _ANGLES, _STEERED),
-        "oracle": _SEEING,
-        "circuit": _CIRCUIT,
         "boyle": _BOYLE,
     },
     Reach: {

@@ -184,14 +184,11 @@ def _fit(
     optimizer = torch.optim.Adam(network.parameters(), settings["learning_rate"])
     size, epochs = settings["batch_size"], settings["n_epochs"]
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, epochs * frames.count(size))
-    verdict = torch.from_numpy(answers.verdict)
     for observations, right in frames.batches(size, epochs, generator):
         outputs = network(observations)
-        means = outputs[:, : len(verdict)]
-        spread = outputs[:, len(verdict) :].clamp(QUIETEST, LOUDEST)
-        off = (right - means)[:, ~verdict] * torch.exp(-spread)
-        verdicts = torch.nn.functional.softplus(-2.0 * right[:, verdict] * means[:, verdict])
-        loss = torch.cat([spread + 0.5 * off**2, verdicts], 1).mean()
+        means, spread = outputs.chunk(2, 1)
+        spread = spread.clamp(QUIETEST, LOUDEST)
+        loss = (spread + 0.5 * ((right - means) * torch.exp(-spread)) ** 2).mean()
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()

@@ -19,9 +19,8 @@ QUIETEST, LOUDEST = -6.0, 1.0
 class Answers:
     """Positions of a task's answers in its action, their true values, and the outputs of a network that estimates them.
 
-    The network has one output for each answer, followed by a second one for each numeric answer. The outputs of a
-    numeric answer are mean and log standard deviation, in units of the action. The output of a yes-or-no answer
-    (verdict) is half its logit.
+    The outputs of the network are the means of all answers, followed by their log standard deviations, in units of the
+    action.
 
     Raises:
         ValueError: If the task's action has no field with `ActionField.truth`, or no field ``commit``.
@@ -42,26 +41,20 @@ class Answers:
         self.columns = [places[name] for name in answers]
         self.commit = places["commit"]
         self.truths = [field.truth for field in answers.values()]
-        self.verdict = np.array([field.verdict for field in answers.values()])
-        self.ends = [(field.low, field.high) for field in answers.values()]
         self._lows = np.concatenate([np.full(field.size, field.low) for field in fields.values()])
-        self.outputs = len(answers) + int(np.sum(~self.verdict))
+        self.outputs = 2 * len(answers)
 
     def right(self, info: dict[str, Any]) -> NDArray[np.float32]:
         """Return the true answers (B, k), in units of the action."""
         truths = np.stack([np.asarray(info[key], float) for key in self.truths], 1)
-        low, high = np.array(self.ends).T
         values = np.tile(self._lows, (len(truths), 1))
-        values[:, self.columns] = np.where(self.verdict, np.where(truths > 0.5, high, low), truths)
+        values[:, self.columns] = truths
         return self.task.action_from_values(values)[:, self.columns]
 
     def read(self, outputs: NDArray[np.float32]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return answers (B, k) and their standard deviations (B, k); verdicts are random variables of -1 and 1."""
-        means = outputs[:, : len(self.columns)].astype(float)
-        means[:, self.verdict] = np.tanh(means[:, self.verdict])
-        doubts = np.sqrt(np.maximum(1.0 - means**2, 0.0))
-        doubts[:, ~self.verdict] = np.exp(np.clip(outputs[:, len(self.columns) :], QUIETEST, LOUDEST))
-        return means, doubts
+        """Return answers (B, k) and their standard deviations (B, k)."""
+        means, spread = np.split(outputs.astype(float), 2, axis=1)
+        return means, np.exp(np.clip(spread, QUIETEST, LOUDEST))
 
 
 class AnsweringAgent:

@@ -46,7 +46,7 @@ class Recorder(VectorWrapper):
         batch = self.env.unwrapped.batch  # type: ignore[attr-defined]
         self._observations, self._steps = [observations], []
         task = batch.task
-        self._parameters = {n: batch.rows[n].copy() for n in task.parameters if n not in task.derived}
+        self._parameters = {n: batch.rows[n].copy() for n in task.parameters}
         return observations, infos
 
     def step(self, actions: Any) -> Any:

@@ -13,7 +13,7 @@ from ..core.draw import canvas as c
 from ..core.draw.canvas import Canvas, Panel
 from ..core.draw.view import Trail
 from .animal import Lamprey
-from .tasks import Directed, Economy, LampreyTask, Speed, Waypoints, present_waypoint
+from .tasks import Economy, Escape, LampreyTask, Waypoints, present_waypoint
 
 FLESH: c.Colour = (172, 178, 166)
 SHADE: c.Colour = (84, 92, 88)
@@ -88,7 +88,7 @@ def goal(task: Any, view: Panel, trail: Trail) -> tuple[str, str]:
 
 
 @goal.register
-def _(task: Directed, view: Panel, trail: Trail) -> tuple[str, str]:
+def _(task: Escape, view: Panel, trail: Trail) -> tuple[str, str]:
     memory, mark = trail.memory[-1], 0.25
     start, way = memory["start"], memory["goal"]
     side = np.array([-way[1], way[0]])
@@ -100,9 +100,6 @@ def _(task: Directed, view: Panel, trail: Trail) -> tuple[str, str]:
         view.arrow(at - 0.005 * way, 0.025 * way, c.GOAL, 1.5)
         view.label(f"{k * mark:g} m", at, c.GOAL, 11, (0.5, 0.5), (18 * side[0], -14 * side[1]), c.PLATE)
     info = task.hooks.info(trail.rows[-1:], trail.memory[-1:])
-    if isinstance(task, Speed):
-        target = task.hooks.sensed(trail.rows[-1:], trail.memory[-1:])["target_speed"][0, 0]
-        return f"{info['speed'][0]:.2f} of {target:.2f} m/s", "along the goal,"
     return f"{info['distance'][0]:.2f} m", "along the goal,"
 
 

@@ -1,4 +1,4 @@
-"""Tasks of the lamprey: reach a place with little energy, pass waypoints, escape, and hold a speed."""
+"""Tasks of the lamprey: reach a place with little energy, pass waypoints, and escape."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..core.arguments import read_params
 from ..core.circuit.circuit import Circuit
 from ..core.env.goals import GoalTask
 from ..core.env.spec import ActionField, Field, Hidden, Score
-from ..core.env.task import EpisodeStart, Rows, Task, measures, tolerance
+from ..core.env.task import EpisodeStart, Rows, Task, measures
 from ..core.kernels.sums import total
 from ..core.model.chain import body_frame, to_body_frame
 from ..core.model.control import Floats
@@ -309,33 +309,6 @@ class LampreyTask(Task):
         info.priced_distance = memory.gained
 
 
-class Directed(LampreyTask):
-    """Base class of tasks with a goal direction, by default the direction of the body at the start."""
-
-    observes = {"direction": Field(2, "1", 1.0, "goal direction, along and to the left of the body")}
-    remembers = {"goal": "2f8", "start": "2f8"}
-
-    def begin(self, episodes, rows):
-        super().begin(episodes, rows)
-        episodes.memory["goal"] = self.forward(episodes)
-        episodes.memory["start"] = rows["centre"]
-
-    def sense(self, row, memory, observation):
-        super().sense(row, memory, observation)
-        observation.direction[0], observation.direction[1] = self.way(row, memory)
-
-    def way(self, row, memory):
-        return body_frame(self.heading(row), memory.goal[0], memory.goal[1])
-
-    def along_goal(self, row: Any, memory: Any, place: Any) -> Any:
-        """Return the displacement along the goal direction from a place (2,), m."""
-        x, y = row.centre[0] - place[0], row.centre[1] - place[1]
-        return x * memory.goal[0] + y * memory.goal[1]
-
-    def distance(self, row, memory):
-        return self.along_goal(row, memory, memory.start)
-
-
 class Weakened(LampreyTask):
     """Base class of tasks in which one side has lost a hidden share of its excitation, from head to tail.
 
@@ -379,23 +352,7 @@ class Weakened(LampreyTask):
                 drive[first + j] = memory.excited[j]
 
 
-class InCurrent(LampreyTask):
-    """Base class of tasks in a hidden, uniform current."""
-
-    options = {
-        **LampreyTask.options,
-        "current_speed": Option(0.0, 1.0, "m/s", "speed of the current, unless ``current`` is set"),
-        "current_direction": Option(-2.0 * np.pi, 2.0 * np.pi, "rad", "direction of the current"),
-    }
-
-    @staticmethod
-    def current(episodes: EpisodeStart) -> Floats:
-        """Return the velocity (A, 2) of the water, m/s."""
-        speed, direction = episodes.hidden("current_speed"), episodes.hidden("current_direction")
-        return speed[:, None] * np.stack([np.cos(direction), np.sin(direction)], 1)
-
-
-class Economy(Weakened, InCurrent):
+class Economy(Weakened):
     """Reach a place in time with little energy, in a hidden current and with a weak side.
 
     ## Description
@@ -427,7 +384,8 @@ class Economy(Weakened, InCurrent):
     score = Score("priced_distance", "m", failed=-1.0)
     options = {
         **Weakened.options,
-        **InCurrent.options,
+        "current_speed": Option(0.0, 1.0, "m/s", "speed of the current, unless ``current`` is set"),
+        "current_direction": Option(-2.0 * np.pi, 2.0 * np.pi, "rad", "direction of the current"),
         "bearing": Option(-np.pi, np.pi, "rad", "bearing of the place from the body axis, positive to the left"),
     }
     hidden = {
@@ -443,7 +401,9 @@ class Economy(Weakened, InCurrent):
 
     def start(self, episodes):
         values = super().start(episodes)
-        return {"current": self.current(episodes)} | values
+        speed, direction = episodes.hidden("current_speed"), episodes.hidden("current_direction")
+        current = speed[:, None] * np.stack([np.cos(direction), np.sin(direction)], 1)
+        return {"current": current} | values
 
     def begin(self, episodes, rows):
         super().begin(episodes, rows)
@@ -547,7 +507,7 @@ def present_waypoint(task: Waypoints, memory: Rows) -> Floats:
     return memory["waypoint"][np.arange(len(memory)), place]
 
 
-class Escape(Weakened, Directed):
+class Escape(Weakened):
     """Escape from rest in a given direction, with a weak side and little energy.
 
     ## Description
@@ -571,94 +531,23 @@ class Escape(Weakened, Directed):
         **Weakened.options,
         "bearing": Option(-np.pi, np.pi, "rad", "bearing of the goal from the body axis, positive to the left"),
     }
+    observes = {"direction": Field(2, "1", 1.0, "goal direction, along and to the left of the body")}
+    remembers = {"goal": "2f8", "start": "2f8"}
 
     def begin(self, episodes, rows):
         super().begin(episodes, rows)
+        episodes.memory["start"] = rows["centre"]
         samples = episodes.draw(lambda rng: rng.uniform(-np.pi, np.pi))
         bearing = episodes.options.get("bearing", samples)
         episodes.memory["goal"] = to_body_frame(-bearing, self.forward(episodes))
 
-
-class Speed(InCurrent, Directed):
-    """Hold a stepwise speed in a current, with a lesion.
-
-    ## Description
-
-    The lamprey of Ekeberg (1993) swims in the mean direction of the body at the start. Its target speed over ground
-    along this direction is drawn from 0.35 to 0.7 m/s every {hold:g} s.
-
-    | hidden quantity       | range                | effect                                                    |
-    |-----------------------|----------------------|-----------------------------------------------------------|
-    | ``current_speed``     | 0 to 0.1 m/s         | speed of the water                                        |
-    | ``current_direction`` | all directions       | direction of the water's motion                           |
-    | ``lesion``            | 0 (head) to 1 (tail) | place of ten neighbouring segments with half their output |
-    | side of the lesion    | left or right        | side of these segments                                    |
-
-    The task is hard because current and lesion change speed and direction, and can only be inferred from four stacked
-    observations.
-
-    Policies are not ranked on this task: their gain over the animal's own controller varies so much between episodes
-    that the mean of 256 episodes is uncertain by 6% of the scale, while 3% are allowed.
-
-    ## Rewards
-
-    The reward of each step is ``r = 1 / (1 + 9 (e / 0.2)^2)``, where ``e`` (m/s) is the excess over 0.02 m/s of the
-    deviation of the speed from its target: 1 within 0.02 m/s, 0.1 at 0.22 m/s. The speed is the mean of the control
-    period along the goal direction. ``info["error"]`` (m/s) is the mean absolute deviation since the start.
-    """
-
-    action_modes = ("brainstem", "residual")
-    control_rate = 20.0
-    stages = 4
-    """Number of target speeds; the last one is held until the end."""
-    hold = 5.0
-    """Duration of a target speed, s."""
-    options = {
-        **InCurrent.options,
-        "target_speed": Option(0.0, 1.0, "m/s", "successive target speeds", (stages,)),
-        "lesion": Option(0.0, 1.0, "1", "place of the lesion, head to tail, unless ``segment_gain`` is set"),
-    }
-    hidden = {
-        "current_speed": Hidden(0.0, 0.1, paper=0.0),
-        "current_direction": Hidden(0.0, 2.0 * np.pi, test=()),
-        "lesion": Hidden(0.0, 1.0),
-    }
-    score = Score("return")
-    observes = {
-        "target_speed": Field(1, "m/s", 0.5, "target speed"),
-        "speed": Field(1, "m/s", 0.5, "mean speed along the goal direction in the control period"),
-    }
-    remembers = {"targets": "({self.stages},)f8", "speed": "f8", "error": "f8"}
-    reported = [*Directed.reported, "speed", "error"]
-
-    def start(self, episodes):
-        values = super().start(episodes)
-        speeds = episodes.draw(lambda rng: rng.uniform(0.35, 0.7, self.stages))
-        episodes.memory["targets"] = episodes.options.get("target_speed", speeds)
-        current = self.current(episodes)
-        gain = self._lesion(episodes.hidden("lesion"), episodes.draw(lambda rng: rng.random()))
-        return {"current": current, "segment_gain": gain} | values
-
-    def _lesion(self, place: Floats, side: Floats) -> Floats:
-        """Return the gains (A, 2, S) of segments: 0.5 for ten segments, from place and side (A,) in [0, 1)."""
-        segments = self.animal.state["segment_gain"].shape[1]
-        first = np.floor(place * (segments - 10))[:, None]
-        q = np.arange(segments)
-        hit = (q >= first) & (q < first + 10)
-        left = (side < 0.5)[:, None]
-        return 1.0 - 0.5 * np.stack([hit & left, hit & ~left], 1)
-
-    def target(self, row: Any, memory: Any) -> Any:
-        """Return the present target speed, m/s."""
-        return memory.targets[min(int(row.time / self.hold + 1e-6), self.stages - 1)]
-
     def sense(self, row, memory, observation):
         super().sense(row, memory, observation)
-        observation.target_speed[0] = self.target(row, memory)
+        observation.direction[0], observation.direction[1] = self.way(row, memory)
 
-    def reward(self, row: Any, memory: Any) -> Any:
-        super().reward(row, memory)  # updates energy and distance
-        memory.speed = self.control_rate * self.along_goal(row, memory, memory.before)
-        off = memory.speed - self.target(row, memory)
-        memory.error += (abs(off) - memory.error) / max(np.rint(self.control_rate * row.time), 1.0)
-        return tolerance(off, -0.02, 0.02, 0.2)
+    def way(self, row, memory):
+        return body_frame(self.heading(row), memory.goal[0], memory.goal[1])
+
+    def distance(self, row, memory):
+        x, y = row.centre[0] - memory.start[0], row.centre[1] - memory.start[1]
+        return x * memory.goal[0] + y * memory.goal[1]

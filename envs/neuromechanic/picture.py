@@ -17,7 +17,7 @@ from .hindlimb import PAW_FORCE
 from .pixels import bones
 from .skeleton import REVOLUTE
 from .standing import HIPS, feet
-from .tasks import HindlimbHold, NeuromechanicTask, Pose, StandGains, StandTask
+from .tasks import HindlimbHold, NeuromechanicTask, Pose, StandGains
 
 BONE: c.Colour = (214, 206, 188)
 EDGE: c.Colour = (140, 130, 110)
@@ -37,7 +37,7 @@ def draw(canvas: Canvas, task: NeuromechanicTask, trail: Trail, ghost: Trail | N
     Muscles with a path are drawn along it. Muscles with a fitted length are drawn schematically, past
     each joint that they cross, at the distance of their moment arm. The standing figure has a separate picture.
     """
-    if isinstance(task, StandTask):
+    if isinstance(task, StandGains):
         _stand(canvas, task, trail, ghost)
         return
     animal, both = task.animal, [trail] if ghost is None else [trail, ghost]
@@ -235,7 +235,7 @@ STAGE = 0.6
 """Width of the stage relative to the canvas; the rest is for traces."""
 
 
-def _stand(canvas: Canvas, task: StandTask, trail: Trail, ghost: Trail | None) -> None:
+def _stand(canvas: Canvas, task: StandGains, trail: Trail, ghost: Trail | None) -> None:
     """Draw the standing figure on its platform, and traces of true and delayed angles."""
     rows = trail.rows
     row = rows[-1:]
@@ -266,7 +266,7 @@ def _stand(canvas: Canvas, task: StandTask, trail: Trail, ghost: Trail | None) -
     _knowledge(canvas, task, rows)
 
 
-def _platform(view: Panel, task: StandTask, row: NDArray[Any]) -> None:
+def _platform(view: Panel, task: StandGains, row: NDArray[Any]) -> None:
     """Draw the platform with marks, and lines of the room in which it moves."""
     moved = float(task.animal.platform(row)[0, 0])
     low, high = view.low, view.high
@@ -308,7 +308,7 @@ def _person(view: Panel, q: NDArray[np.float64], ghost: bool = False) -> None:
             view.disc(leg[0], 0.25 * thick, EDGE)
 
 
-def _knowledge(canvas: Canvas, task: StandTask, rows: NDArray[Any]) -> None:
+def _knowledge(canvas: Canvas, task: StandGains, rows: NDArray[Any]) -> None:
     """Draw the true and delayed angles, and the torques of the hips."""
     left = STAGE * canvas.width + 16.0
     width, top, gap = canvas.width - left - 24.0, 64.0, 8.0
@@ -323,12 +323,11 @@ def _knowledge(canvas: Canvas, task: StandTask, rows: NDArray[Any]) -> None:
         estimate = np.stack([rows["time"], np.rad2deg(rows["neuron"][:, neuron])], 1)
         panel.polyline(estimate[rows["time"] >= panel.low[0]], c.COLD, 1.25)
     area = (left, top + 3 * (height + gap), width, height)
-    torques = rows["neuron"][:, -2:] if isinstance(task, StandGains) else rows["input"]
+    torques = rows["neuron"][:, -2:]
     panel = canvas.trace(area, rows["time"], torques[:, 0], 4.0, 200.0, c.FORE, "torques  ± 200 N m")
     panel.polyline(np.stack([rows["time"], torques[:, 1]], 1)[rows["time"] >= panel.low[0]], c.AFT, 1.25)
     panel.label("left", (panel.high[0], panel.high[1]), c.FORE, 11, (1.0, 0.0), (-40, 4))
     panel.label("right", (panel.high[0], panel.high[1]), c.AFT, 11, (1.0, 0.0), (-6, 4))
-    if isinstance(task, StandGains):
-        _, stiffness, damping = rows["input"][-1]
-        gains = f"{stiffness:.0f} N m/rad, {damping:.0f} N m s/rad"
-        panel.label(gains, (panel.low[0], panel.low[1]), c.MUTED, 11, (0.0, 1.0), (6, -4))
+    _, stiffness, damping = rows["input"][-1]
+    gains = f"{stiffness:.0f} N m/rad, {damping:.0f} N m s/rad"
+    panel.label(gains, (panel.low[0], panel.low[1]), c.MUTED, 11, (0.0, 1.0), (6, -4))

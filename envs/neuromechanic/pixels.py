@@ -12,7 +12,7 @@ from .animal import Neuromechanic
 from .hindlimb import POSTURE
 from .skeleton import REVOLUTE
 from .standing import HIPS, LEG, feet
-from .tasks import HindlimbHold, Pose, StandTask
+from .tasks import HindlimbHold, Pose, StandGains
 
 BONE: Colour = (140, 130, 110)
 TRUNK = 0.7
@@ -21,7 +21,7 @@ TRUNK = 0.7
 
 def sketch(task: Any, rows: Any, memory: Any) -> Sketch:
     """Draw models in the x-y plane."""
-    return (_standing if isinstance(task, StandTask) else _model)(task, rows, memory)
+    return (_standing if isinstance(task, StandGains) else _model)(task, rows, memory)
 
 
 def _standing(task: Any, rows: Any, memory: Any) -> Sketch:

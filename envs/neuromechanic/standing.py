@@ -28,20 +28,6 @@ def splay(stance: ArrayLike) -> NDArray[np.float64]:
     return np.arcsin((np.asarray(stance, float) - 1.0) * HIPS / (2.0 * LEG))
 
 
-def reflex_torque(rest: Any, angle: Any, rate: Any, stiffness: Any = STIFFNESS, damping: Any = DAMPING) -> Any:
-    """Return the torque (N m) of a hip's reflex, -stiffness (angle - rest) - damping rate.
-
-    Arguments are numbers or arrays. Source: Bunderson et al. (2012), section 3.3.
-
-    Args:
-        rest (rad): Angle of the leg from the torso at which the torque is 0.
-        angle (rad): Angle of the leg from the torso.
-        rate (rad/s): Rate of the angle.
-        stiffness (N m/rad), damping (N m s/rad): Gains of the reflex.
-    """
-    return -stiffness * (angle - rest) - damping * rate
-
-
 def ramp_and_hold(onset: ArrayLike, speed: ArrayLike, ramp: float = RAMP, hold: float = HOLD) -> NDArray[np.float64]:
     """Return the pulses (..., 2, 3) of a platform that accelerates, moves at constant speed, and stops.
 
@@ -78,19 +64,18 @@ def feet(q: NDArray[np.float64]) -> NDArray[np.float64]:
 def standing(
     stance: float = STANCE,
     feet: str = "free",
-    drive: str = "gains",
     delay: float = DELAY,
     largest_torque: float | None = None,
 ) -> dict[str, Any]:
     """Return the description of the standing figure for `Neuromechanic`; Bunderson et al. (2012), section 3.3.
 
+    Its inputs are ``splay`` (rad), ``stiffness`` (N m/rad) and ``damping`` (N m s/rad) of the reflexes; `reflex_input`
+    returns the paper's.
+
     Args:
         stance: Distance of the feet, hip widths, 0.5 to 2.
         feet ({"free", "pinned"}): ``"free"``: in frictional contact with the ground; ``"pinned"``: hinged to it (the
             paper's four-bar linkage).
-        drive ({"gains", "torque"}): Inputs of the model. ``"gains"``: ``splay`` (rad), ``stiffness`` (N m/rad) and
-            ``damping`` (N m s/rad) of the reflexes; `reflex_input` returns the paper's. ``"torque"``: ``left_torque``
-            and ``right_torque`` (N m).
         delay (s): Delay of sensory signals.
         largest_torque (N m): Limit on the torque of a reflex; no limit by default, as in the paper.
 
@@ -98,7 +83,6 @@ def standing(
         ValueError: If an argument is invalid.
     """
     choice("feet", feet, ("free", "pinned"))
-    choice("drive", drive, ("gains", "torque"))
     number("stance", stance, minimum=0.5, maximum=2.0)
     if largest_torque is not None:
         number("largest_torque", largest_torque, above=0)
@@ -108,13 +92,7 @@ def standing(
     for name in ("torso", "left", "right"):
         for signal in ("angle", "rate"):
             model["neuron"][f"{name}_{signal}"]["synapse"][0]["delay"] = delay
-    if drive == "torque":
-        for side in ("left", "right"):
-            for part in ("error", "reflex"):
-                del model["neuron"][f"{side}_{part}"]
-            model["motor"][f"{side}_hip"]["from"] = f"input.{side}_torque"
-        model["inputs"] = ["left_torque", "right_torque"]
-    elif largest_torque is not None:
+    if largest_torque is not None:
         for side in ("left", "right"):
             shape = {"type": "saturate", "low": -largest_torque, "high": largest_torque}
             model["neuron"][f"{side}_reflex"]["shape"] = shape
@@ -131,5 +109,5 @@ def standing(
 
 
 def reflex_input(stance: float = STANCE, stiffness: float = STIFFNESS, damping: float = DAMPING) -> NDArray[np.float64]:
-    """Return the drive (3,) for ``drive="gains"``: splay (rad) of the stance, stiffness and damping of the reflexes."""
+    """Return the drive (3,): splay (rad) of the stance, stiffness and damping of the reflexes."""
     return np.array([float(splay(stance)), stiffness, damping])

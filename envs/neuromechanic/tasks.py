@@ -16,16 +16,18 @@ from ..core.arguments import choice, number, numbers, shown
 from ..core.env.spec import ActionField, Ending, Field, Hidden
 from ..core.env.task import EpisodeStart, Rows, measures, tolerance
 from ..core.kernels.sums import total_square
+from ..core.model.animal import time_step
 from ..core.model.control import Floats
 from ..core.model.quantities import Option
 from .animal import Neuromechanic
+from .contact import SLIP
 from .hindlimb import PAW_FORCE, POSTURE, STRETCH_DELAY, hindlimb, stretch_reflex
 from .model import changed
-from .standing import DAMPING, DELAY, STIFFNESS, reflex_torque, standing
-from .task import NeuromechanicTask, StandTask, move_on
+from .standing import DAMPING, HOLD, LEG, RAMP, STIFFNESS, ramp_and_hold, splay, standing, upright
+from .task import NeuromechanicTask, move_on
 
-FALLEN, BEYOND = 10.0, 11.0
-"""Endings: the limb left its posture; a joint left its range."""
+FALLEN, BEYOND, DOWN = 10.0, 11.0, 12.0
+"""Endings: the limb left its posture; a joint left its range; the figure has fallen."""
 
 
 def _pair(name: str, value: Any, minimum: float | None = None, maximum: float | None = None) -> tuple[float, float]:
@@ -281,78 +283,14 @@ class HindlimbHold(NeuromechanicTask):
             info.paw_force[i] = row.reaction[i]
 
 
-class StandPulse(StandTask):
-    """Stay upright on a platform that moves sideways, by hip torques, with delayed senses.
-
-    ## Description
-
-    The model is the standing figure of Bunderson et al. (2012), illustration 3: a torso and two straight legs in the
-    frontal plane, with feet in frictional contact with a platform. The platform accelerates sideways in {ramp:g} s,
-    moves at constant speed for {hold:g} s, and stops in {ramp:g} s:
-
-    | hidden quantity       | distribution                     |
-    |-----------------------|----------------------------------|
-    | platform speed        | 0.15 to 0.25 m/s, to either side |
-    | onset of acceleration | 0.1 to 0.5 s                     |
-
-    The task is hard because the push is unknown and observations of the body are delayed by 120 ms, while feet can
-    slip, lift off and step. The option ``delay`` shortens the delay, to two time steps at least. The paper's reflex
-    feeds back the angle and rate of each hip to its torque. It survives about three quarters of the pushes.
-
-    The episode fails when torso or a leg leans by more than {largest_lean:g} rad, or when the hips are lower than 0.4
-    leg lengths.
-    """
-
-    action_modes = ("torque", "residual")
-    physiology = measures("neuromechanic", "StandPulse", StandTask.physiology, largest_torque=StandTask.largest_torque)
-    remembers = {"past_torque": "({self.periods},2)f8"}
-    reflex_torque = staticmethod(reflex_torque)
-    residual_scale = 100.0
-    """Torque, N m, that an action of 1 adds with ``actions="residual"``."""
-
-    def figure(self, dt: float) -> dict[str, Any]:
-        # The task reads neurons at the beginning of the last time step, one step late.
-        return standing(drive="torque", delay=DELAY - dt)
-
-    @cached_property
-    def periods(self) -> int:
-        """Number of control periods that cover the delay."""
-        return math.ceil(DELAY * self.control_rate - 1e-6)
-
-    def fields(self):
-        meaning = f"torques of left and right hip in the last {self.periods} control periods, oldest first"
-        return super().fields() | {"past_torque": Field(2 * self.periods, "N m", self.largest_torque, meaning)}
-
-    def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
-        largest, meaning = self.largest_torque, "torques of left and right hip"
-        if (mode or self.actions) == "residual":
-            largest = self.residual_scale
-            meaning = f"added to the torques of the paper's reflex ({STIFFNESS:g} N m/rad, {DAMPING:g} N m s/rad); "
-            meaning += f"the sum is clipped to {self.largest_torque:g} N m"
-        return {"torque": ActionField(2, -largest, largest, "N m", meaning)}
-
-    def command(self, row: Any, memory: Any, action: Any, drive: Any) -> None:
-        move_on(memory.past_torque)
-        for side in range(2):
-            torque = self.meaning(action, side)
-            if self.actions == "residual":
-                angle, rate = self.hip(row, side)
-                reflex = self.reflex_torque((2 * side - 1) * memory.splay, angle, rate)
-                torque = reflex + self.residual_scale * action[side]
-            drive[side] = min(max(torque, -self.largest_torque), self.largest_torque)
-            memory.past_torque[-1, side] = drive[side]
-
-    def hip_torque(self, row: Any) -> Any:
-        return row.input[0], row.input[1]
-
-
-class StandGains(StandTask):
+class StandGains(NeuromechanicTask):
     """Stay upright on a platform that moves sideways, by setting the gains of the hip reflexes.
 
     ## Description
 
-    The standing figure and the platform are those of ``StandPulse``. Here the paper's reflexes compute the torque of
-    each hip in every time step, and the action sets their stiffness k and damping d:
+    The model is the standing figure of Bunderson et al. (2012), illustration 3: a torso and two straight legs in the
+    frontal plane, with feet in frictional contact with a platform. The paper's reflexes compute the torque of each hip
+    in every time step, and the action sets their stiffness k and damping d:
 
     ``torque = -k (angle - rest) - d rate``, clipped to {largest_torque:g} N m.
 
@@ -366,11 +304,22 @@ class StandGains(StandTask):
     | platform speed        | 0.16 to 0.26 m/s, to either side |
     | onset of acceleration | 0.1 to 0.5 s                     |
 
-    The task is hard because suitable gains depend on the delay and the stance. With the paper's gains, the reference,
-    the figure survives about three quarters of the pushes.
+    The task is hard because suitable gains depend on the delay, the stance and the phase of the fall, while feet can
+    slip, lift off and step. By default, actions add to the paper's gains, and zero actions are the paper's reflex.
 
     The episode fails when torso or a leg leans by more than {largest_lean:g} rad, or when the hips are lower than 0.4
     leg lengths.
+
+    ## Rewards
+
+    The reward of each step is ``r = 1 - 0.4 (1 - L) - 0.1 T - 0.1 S``:
+
+    * ``L = 1 / (1 + 9 (lean / 0.5 rad)^2)``, where ``lean`` is the rms of the angle of the torso from the vertical and
+      of both hip angles from the symmetric stance (rad): 1 if upright, 0.1 at 0.5 rad
+    * ``T``: mean over both hips of ``(torque / {largest_torque:g} N m)^2``
+    * ``S``: fraction of the feet that slip
+
+    It rewards an upright posture with little effort and steady feet. ``info["survived"]`` is 1 until the figure falls.
 
     ## Starting State
 
@@ -378,49 +327,134 @@ class StandGains(StandTask):
     is drawn from 1 to 1.4 hip widths.
     """
 
-    action_modes = ("gains",)
-    hidden = StandTask.hidden | {"push": Hidden(0.16, 0.26)}
-    physiology = measures("neuromechanic", "StandGains", StandTask.physiology)
+    action_modes = ("gains", "residual")
     control_rate = 20.0
+    options = {
+        "stance": Option(0.8, 1.8, "hip widths", "distance of the feet"),
+        "push": Option(-1.0, 1.0, "m/s", "speed of the platform, positive to the right; the side is random if drawn"),
+        "onset": Option(0.0, 100.0, "s", "time at which the platform starts to move"),
+    }
+    endings = {DOWN: Ending("the figure has fallen")}
+    hidden = {"push": Hidden(0.16, 0.26), "onset": Hidden(0.1, 0.5)}
+    physiology = measures("neuromechanic", "StandGains")
     observes = {
+        "torso_angle": Field(1, "rad", 0.3, "delayed angle of the torso"),
+        "torso_rate": Field(1, "rad/s", 1.0, "delayed angular velocity of the torso"),
+        "hip_angle": Field(2, "rad", 0.3, "delayed angles of left and right leg from the torso"),
+        "hip_rate": Field(2, "rad/s", 1.0, "delayed angular velocities of left and right hip"),
+        "stance": Field(1, "hip widths", 1.0, "distance of the feet at the start"),
         "delay": Field(1, "s", 0.1, "delay of the reflexes"),
         "stiffness": Field(1, "N m/rad", 300.0, "present stiffness of the reflexes"),
         "damping": Field(1, "N m s/rad", 100.0, "present damping of the reflexes"),
     }
+    remembers = {"stance": "f8", "splay": "f8", "work": "f8", "largest_torque": "f8"}
+    """Distance of the feet (hip widths) and angle of the legs from the vertical (rad) at the start; positive work (J)
+    and largest torque (N m) of the hips since the start, sampled at the ends of control periods."""
+    reported = ["time", "stance", "work", "largest_torque"]
+    informs = {"survived": "f8", "push": "f8", "slipping": "i8"}
+    """1 while the figure stands; speed of the platform between its pulses (m/s); number of slipping feet."""
+    arguments = {
+        **NeuromechanicTask.arguments,
+        "scheme": "``semi_implicit``, which contacts require",
+        "contacts": "contact solver: ``modes`` (default), ``staggered`` (the paper's) or ``sweep``",
+    }
+    stances = (1.0, 1.4)
+    """Range from which the stance is drawn, hip widths."""
+    largest_lean, lowest_hips = 1.2, 0.4 * LEG
+    """Largest angle of torso or legs from the vertical (rad) and lowest height of the hips (m) of a standing figure."""
+    ramp, hold = RAMP, HOLD
+    """Duration of the platform's acceleration and of its deceleration, and time between them, s."""
+    largest_torque = 200.0
+    """Limit of a hip's torque, and its scale in the reward, N m."""
     largest_stiffness, largest_damping = 600.0, 200.0
-    """Stiffness (N m/rad) and damping (N m s/rad) of an action of 1."""
+    """Stiffness (N m/rad) and damping (N m s/rad) of an action of 1 with ``actions="gains"``."""
+    own = STIFFNESS, DAMPING
+    """Stiffness (N m/rad) and damping (N m s/rad) of the paper's reflex."""
     longest_delay, shortest_delay = 0.14, 0.08
 
-    def figure(self, dt: float) -> dict[str, Any]:
-        return standing(delay=self.longest_delay, largest_torque=self.largest_torque)
+    def __init__(
+        self,
+        scheme: str = "semi_implicit",
+        dt: float = 1e-3,
+        contacts: str | None = None,
+        params: Mapping[str, Any] | str | Path | None = None,
+        **common: Any,
+    ) -> None:
+        super().__init__(**common)
+        dt = number("dt", time_step(dt, 1e-3), maximum=0.5 * self.longest_delay)
+        model = standing(delay=self.longest_delay, largest_torque=self.largest_torque)
+        self.animal = Neuromechanic(changed(model, params), dt, scheme, contacts=contacts)
 
     def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
-        return {
-            "stiffness": ActionField(1, 0.0, self.largest_stiffness, "N m/rad", "stiffness of both hips' reflexes"),
-            "damping": ActionField(1, 0.0, self.largest_damping, "N m s/rad", "damping of both hips' reflexes"),
-        }
+        names = ("stiffness", "N m/rad", self.largest_stiffness), ("damping", "N m s/rad", self.largest_damping)
+        fields = {}
+        for (name, unit, high), own in zip(names, self.own, strict=True):
+            low, meaning = 0.0, f"{name} of both hips' reflexes"
+            if (mode or self.actions) == "residual":
+                low, high, meaning = -own, own, f"added to the paper's {name}, {own:g} {unit}"
+            fields[name] = ActionField(1, low, high, unit, meaning)
+        return fields
 
-    def start(self, episodes):
-        values = super().start(episodes)
-        gains = np.tile([0.0, STIFFNESS, DAMPING], (len(episodes), 1))
+    def start(self, episodes: EpisodeStart) -> dict[str, Any]:
+        options, draws = episodes.options, episodes.draw(lambda rng: rng.random(2))
+        low, high = self.stances
+        stance = episodes.memory["stance"]
+        stance[:] = options.get("stance", low + (high - low) * draws[:, 0])
+        episodes.memory["splay"] = splay(stance)
+        push = episodes.hidden("push")
+        if "push" not in options:
+            push = np.where(draws[:, 1] < 0.5, -push, push)
+        pulse = ramp_and_hold(episodes.hidden("onset"), push, self.ramp, self.hold)
+        gains = np.tile([0.0, *self.own], (len(episodes), 1))
         gains[:, 0] = episodes.memory["splay"]
-        delay = episodes.draw(lambda rng: rng.uniform(self.shortest_delay, self.longest_delay))
-        return values | {"input": gains, "delay": delay / self.longest_delay}
+        delay = episodes.draw(lambda rng: rng.uniform(self.shortest_delay, self.longest_delay)) / self.longest_delay
+        return {"q": upright(stance), "pulse": pulse, "input": gains, "delay": delay}
 
     def command(self, row: Any, memory: Any, action: Any, drive: Any) -> None:
-        drive[0], drive[1], drive[2] = memory.splay, self.meaning(action, 0), self.meaning(action, 1)
+        drive[0] = memory.splay
+        for k in range(2):
+            drive[1 + k] = self.meaning(action, k)
+            if self.actions == "residual":
+                drive[1 + k] += self.own[k]
 
     def action_from_drive(self, drive: Floats) -> NDArray[np.float32]:
         """Return the action with the gains closest to those of a drive (B, 3): splay (ignored), stiffness, damping."""
-        return self.action_from_values(np.asarray(drive)[:, 1:])
-
-    def hip_torque(self, row: Any) -> Any:
-        return row.neuron[-2], row.neuron[-1]
+        return super().action_from_drive(np.asarray(drive)[:, 1:])
 
     def sense(self, row: Any, memory: Any, observation: Any) -> None:
-        super().sense(row, memory, observation)
+        observation.torso_angle[0], observation.torso_rate[0] = row.neuron[0], row.neuron[1]
+        for side in range(2):
+            observation.hip_angle[side] = row.neuron[2 + 2 * side]
+            observation.hip_rate[side] = row.neuron[3 + 2 * side]
         observation.delay[0] = self.longest_delay * row.delay
         observation.stiffness[0], observation.damping[0] = row.input[1], row.input[2]
+
+    def slipping(self, row: Any) -> Any:
+        """Return the number of slipping feet."""
+        count = 0
+        for mode in row.mode:
+            count += mode >= SLIP
+        return count
+
+    def reward(self, row: Any, memory: Any) -> Any:
+        left, right = row.neuron[-2], row.neuron[-1]
+        power = max(left * row.v[3], 0.0) + max(right * row.v[4], 0.0)
+        memory.work += power / self.control_rate
+        memory.largest_torque = max(memory.largest_torque, abs(left), abs(right))
+        lean = math.sqrt((row.q[2] ** 2 + (row.q[3] + memory.splay) ** 2 + (row.q[4] - memory.splay) ** 2) / 3.0)
+        near = tolerance(lean, 0.0, 0.0, 0.5)
+        effort = ((left / self.largest_torque) ** 2 + (right / self.largest_torque) ** 2) / 2.0
+        return 1.0 - 0.4 * (1.0 - near) - 0.1 * effort - 0.1 * (self.slipping(row) / len(row.mode))
+
+    def ending(self, row: Any, memory: Any) -> Any:
+        torso, left, right = row.q[2], row.q[3], row.q[4]
+        lean = max(abs(torso), abs(torso + left), abs(torso + right))
+        return DOWN if lean > self.largest_lean or row.q[1] < self.lowest_hips else 0.0
+
+    def info(self, row: Any, memory: Any, info: Any) -> None:
+        info.survived = 1.0 if row.status == 0.0 and self.ending(row, memory) == 0.0 else 0.0
+        info.push = row.pulse[0, 2] * 2.0 * row.pulse[0, 1] / np.pi
+        info.slipping = self.slipping(row)
 
 
 def held(model: dict[str, Any], fixed: Mapping[str, float] | Sequence[str]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from ..core.draw.canvas import Canvas, Panel
 from ..core.draw.view import Trail
 from ..core.env.hooks import Record
 from .animal import FAR, wrench_mean
-from .tasks import Detect, Hold, Localize, Whisk, WhiskerTask
+from .tasks import Hold, Localize, Whisk, WhiskerTask
 
 WHISKER: c.Colour = (92, 70, 52)
 SKIN: c.Colour = (226, 196, 182)
@@ -68,15 +68,6 @@ def _(task: Localize, view: Panel, trail: Trail) -> tuple[str, str]:
         f"{1e3 * task.hooks.info(trail.rows[-1:], trail.memory[-1:])['error'][0] * trail.rows['length'][-1]:.1f} mm",
         "off the peg",
     )
-
-
-@goal.register
-def _(task: Detect, view: Panel, trail: Trail) -> tuple[str, str]:
-    memory = trail.memory[-1]
-    verdict = "a peg" if task.says(Record(memory)) else "no peg"
-    headline = verdict if np.isfinite(memory["committed"]) else f"{verdict}?"
-    truth = "touched" if np.isfinite(memory["touched"]) else "not touched yet"
-    return headline, truth if memory["present"] > 0.5 else "there is no peg"
 
 
 @goal.register

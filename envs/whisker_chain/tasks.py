@@ -1,10 +1,9 @@
-"""Tasks of the whisker chain: localise a peg, detect it, tap it, hold a contact, whisk after a goal."""
+"""Tasks of the whisker chain: localise a peg, tap it, hold a contact, whisk after a goal."""
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,8 +14,7 @@ from ..core.kernels.noise import normal_number
 from ..core.kernels.sums import total
 from ..core.model.control import Floats
 from ..core.model.quantities import Option
-from .animal import FAR
-from .task import ACCELERATION, MICRO, SENSOR, WhiskerTask, limited
+from .task import ACCELERATION, MICRO, WhiskerTask, limited
 
 RIGHT, WRONG = 1.0, 2.0
 """Endings: the committed answer was right; it was wrong."""
@@ -26,17 +24,14 @@ class PegTask(WhiskerTask):
     """Base class for tasks with one point peg, defined by its distance and by the base angle at which it touches."""
 
     hidden = {"peg_place": Hidden(0.3, 0.9), "peg_bearing": Hidden(-0.15, 0.35)}
-    absent_share = 0.0
-    """Fraction of episodes without a peg."""
     push_cost = 0.01
     """Cost of a push of 1 uN s."""
-    remembers = dict.fromkeys(("peg_place", "peg_bearing", "present", "touched", "pushed"), "f8")
+    remembers = dict.fromkeys(("peg_place", "peg_bearing", "touched", "pushed"), "f8")
     reported = ["time", "peg_place", "peg_bearing", "pushed"]
     informs = {"touched": "f8"}
     options = {
         "peg_place": Option(0.15, 1.2, "lengths", "distance of the peg from the base"),
         "peg_bearing": Option(-0.3, 0.6, "rad", "base angle at which the straight whisker would touch the peg"),
-        "peg_present": Option(0.0, 1.0, "1", "whether there is a peg: yes above 0.5"),
     }
 
     def start(self, episodes):
@@ -44,10 +39,8 @@ class PegTask(WhiskerTask):
         memory = episodes.memory
         for name in ("peg_place", "peg_bearing"):
             memory[name] = episodes.hidden(name)
-        presence = episodes.draw(lambda rng: rng.uniform() >= self.absent_share)
-        memory["present"] = episodes.options.get("peg_present", presence)
         memory["touched"] = np.inf
-        distance = np.where(memory["present"] > 0.5, memory["peg_place"] * self.length(episodes), FAR)
+        distance = memory["peg_place"] * self.length(episodes)
         peg = distance[:, None] * np.stack([np.cos(memory["peg_bearing"]), np.sin(memory["peg_bearing"])], 1)
         return values | {"peg": peg[:, None]}
 
@@ -64,81 +57,7 @@ class PegTask(WhiskerTask):
         info.touched = math.isfinite(memory.touched)
 
 
-class AnswerTask(PegTask):
-    """Base class for tasks with a question about the peg; the first committed answer ends the episode."""
-
-    gentle = 80e-6
-    """Largest force (N) on the peg without a penalty, as mean over a period.
-
-    It is twice the peak force of the reference controller of `Localize`, which averages 32 to 42 uN.
-    """
-    hurt_price = 0.02
-    """Cost of a period with twice the gentle force; our choice, like ``effort_price``."""
-    effort_price = 0.02
-    """Cost of a period in which command and muscle differ by the largest command."""
-    gentle_uN = 1e6 * gentle
-    physiology = measures("whisker_chain", "AnswerTask", WhiskerTask.physiology, gentle=gentle_uN)
-    commitment = 0.02
-    """Time (s) for which ``commit`` must be positive."""
-    silence = 0.0
-    """Reward at the end of an episode without an answer."""
-    observes = {"held": Field(1, "s", 0.02, "time since ``commit`` became positive; 0 if it is not")}
-    remembers = {"held": "f8", "committed": "f8"}
-    reported = [*PegTask.reported, "committed"]
-    informs = {"is_success": "?"}
-    commit: Mapping[str, ActionField] = {
-        "commit": ActionField(1, -1.0, 1.0, "1", "positive for 20 ms without interruption: the answer becomes final")
-    }
-    endings = {
-        RIGHT: Ending("the right answer was committed", success=True),
-        WRONG: Ending("a wrong answer was committed"),
-    }
-
-    def start(self, episodes):
-        episodes.memory["committed"] = np.inf
-        return super().start(episodes)
-
-    def sense(self, row, memory, observation):
-        super().sense(row, memory, observation)
-        observation.held[0] = memory.held / self.control_rate
-
-    @abstractmethod
-    def right(self, memory: Any) -> Any:
-        """Return whether the current answer is right."""
-
-    @abstractmethod
-    def worth(self, row: Any, memory: Any) -> Any:
-        """Return the reward for committing the current answer."""
-
-    def reward(self, row, memory):
-        value = super().reward(row, memory) - self.effort_price * memory.exertion
-        force = row.contact_sum[0] * self.control_rate
-        value -= self.hurt_price * max(force / self.gentle - 1.0, 0.0)
-        prize, commit = 0.0, self.meaning(memory.action, -1)
-        memory.held = memory.held + 1.0 if commit > 0.0 else 0.0
-        if math.isinf(memory.committed):
-            if memory.held >= max(np.rint(self.commitment * self.control_rate), 1.0):
-                memory.committed = row.time
-                prize = self.worth(row, memory)
-            elif abs(row.time - self.duration) < 0.5 / self.control_rate:
-                prize = self.silence
-        return value + prize
-
-    def ending(self, row, memory):
-        if math.isinf(memory.committed):
-            return 0.0
-        return RIGHT if self.right(memory) else WRONG
-
-    def info(self, row, memory, info):
-        super().info(row, memory, info)
-        info.is_success = math.isfinite(memory.committed) and self.right(memory)
-
-    def haste(self, row: Any) -> Any:
-        """Return the fraction of the reward for an answer at this time."""
-        return max(1.0 - row.time / self.duration, 0.0)
-
-
-class Localize(AnswerTask):
+class Localize(PegTask):
     """Touch a peg, estimate its position, and commit the estimate.
 
     ## Description
@@ -176,16 +95,44 @@ class Localize(AnswerTask):
     """
 
     score = Score("return", binary=True)
-    hidden = {**AnswerTask.hidden, "peg_place": Hidden(0.4, 0.9)}
+    hidden = {**PegTask.hidden, "peg_place": Hidden(0.4, 0.9)}
     duration = 0.6
     near = 0.11
     """Largest error of a right answer, lengths."""
+    gentle = 80e-6
+    """Largest force (N) on the peg without a penalty, as mean over a period.
+
+    It is twice the peak force of the reference controller, which averages 32 to 42 uN.
+    """
+    hurt_price = 0.02
+    """Cost of a period with twice the gentle force; our choice, like ``effort_price``."""
+    effort_price = 0.02
+    """Cost of a period in which command and muscle differ by the largest command."""
+    gentle_uN = 1e6 * gentle
+    physiology = measures("whisker_chain", "Localize", PegTask.physiology, gentle=gentle_uN)
+    commitment = 0.02
+    """Time (s) for which ``commit`` must be positive."""
+    observes = {"held": Field(1, "s", 0.02, "time since ``commit`` became positive; 0 if it is not")}
+    remembers = {"held": "f8", "committed": "f8"}
+    reported = [*PegTask.reported, "committed"]
+    informs = {"is_success": "?", "error": "f8", "place_error": "f8"}
     answers = {
         "place": ActionField(1, 0.2, 1.0, "lengths", "estimate of the peg's distance from the base", "peg_place"),
         "bearing": ActionField(1, -0.35, 0.55, "rad", "estimate of the peg's bearing", "peg_bearing"),
-        **AnswerTask.commit,
+        "commit": ActionField(1, -1.0, 1.0, "1", "positive for 20 ms without interruption: the answer becomes final"),
     }
-    informs = {"error": "f8", "place_error": "f8"}
+    endings = {
+        RIGHT: Ending("the right answer was committed", success=True),
+        WRONG: Ending("a wrong answer was committed"),
+    }
+
+    def start(self, episodes):
+        episodes.memory["committed"] = np.inf
+        return super().start(episodes)
+
+    def sense(self, row, memory, observation):
+        super().sense(row, memory, observation)
+        observation.held[0] = memory.held / self.control_rate
 
     def answer(self, memory: Any) -> Any:
         """Return the estimated distance (lengths) and bearing (rad) of the peg."""
@@ -197,85 +144,36 @@ class Localize(AnswerTask):
         off = place**2 + truth**2 - 2 * place * truth * math.cos(bearing - memory.peg_bearing)
         return math.sqrt(max(off, 0.0))
 
-    def right(self, memory):
+    def right(self, memory: Any) -> Any:
+        """Return whether the current answer is right."""
         return self.error(memory) <= self.near
 
-    def worth(self, row, memory):
-        return tolerance(self.error(memory), 0.0, 0.01, 0.1) * self.haste(row)
+    def worth(self, row: Any, memory: Any) -> Any:
+        """Return the reward for committing the current answer."""
+        haste = max(1.0 - row.time / self.duration, 0.0)
+        return tolerance(self.error(memory), 0.0, 0.01, 0.1) * haste
+
+    def reward(self, row, memory):
+        value = super().reward(row, memory) - self.effort_price * memory.exertion
+        force = row.contact_sum[0] * self.control_rate
+        value -= self.hurt_price * max(force / self.gentle - 1.0, 0.0)
+        prize, commit = 0.0, self.meaning(memory.action, -1)
+        memory.held = memory.held + 1.0 if commit > 0.0 else 0.0
+        if math.isinf(memory.committed) and memory.held >= max(np.rint(self.commitment * self.control_rate), 1.0):
+            memory.committed = row.time
+            prize = self.worth(row, memory)
+        return value + prize
+
+    def ending(self, row, memory):
+        if math.isinf(memory.committed):
+            return 0.0
+        return RIGHT if self.right(memory) else WRONG
 
     def info(self, row, memory, info):
         super().info(row, memory, info)
+        info.is_success = math.isfinite(memory.committed) and self.right(memory)
         info.error = self.error(memory)
         info.place_error = abs(self.answer(memory)[0] - memory.peg_place)
-
-
-class Detect(AnswerTask):
-    """Detect quickly and gently whether there is a peg.
-
-    ## Description
-
-    The model is the whisker of Quist et al. (2014). The scene may include one point peg:
-
-    | hidden quantity | distribution                                                              |
-    |-----------------|---------------------------------------------------------------------------|
-    | presence        | there is a peg in half of the episodes                                    |
-    | distance        | 0.8 to 1 lengths from the base                                            |
-    | bearing         | -0.15 to 0.3 rad: base angle at which the straight whisker would touch it |
-
-    The task is hard because distal touches are weak, and the sensors are three times as noisy as in the other tasks.
-
-    The reference controller sweeps forwards as in an 8 Hz whisk. It reports a peg when Fx falls below a threshold, and
-    no peg at the end of the sweep. Its d' is 1.7, and its hits follow the touch by 32 ms. With quiet sensors, a
-    threshold on Fx separates distal touches from free whisking and a threshold on M does not, as the paper claims.
-
-    Policies are not ranked on this id. An episode has one verdict, which is right or wrong, so 256 episodes resolve the
-    difference of two policies only to 14% of the scale; 3% would need about twenty pegs per episode. Also, policies
-    that commit early turn back with full force, so 6% of their commands are at the limit.
-
-    ## Rewards
-
-    The reward of each step is ``r = A - {push_cost:g} J - {hurt_price:g} H - {effort_price:g} E``:
-
-    * ``A``: 0 until ``commit`` has been positive for 20 ms. Then the episode ends with ``A = 1 - t / {duration:g} s``
-      if the verdict at the time ``t`` (s) is right and ``A = -1`` if it is wrong. Without a verdict,
-      ``A = {silence:g}`` at the end of the episode
-    * ``J``: impulse of the peg in the period (uN s)
-    * ``H = max(F / {gentle_uN:g} uN - 1, 0)``, where ``F`` is the mean force of the peg in the period (uN)
-    * ``E``: squared difference of command and muscle, in units of the largest command
-
-    It rewards fast, correct verdicts and gentle touches. ``info["peg_present"]`` is the truth. ``info["is_success"]``,
-    ``info["hit"]`` and ``info["false_alarm"]`` classify the verdict, ``info["committed"]`` is its time (s, infinite
-    before), and ``info["delay"]`` the time of a hit since the first touch (s, infinite without one).
-    """
-
-    score = Score("return", failed=-1.0, binary=True)
-    duration = 0.4
-    silence = -1.0
-    sensor = tuple(3.0 * deviation for deviation in SENSOR)
-    hidden = {"peg_place": Hidden(0.8, 1.0), "peg_bearing": Hidden(-0.15, 0.3)}
-    absent_share = 0.5
-    answers = {
-        "verdict": ActionField(1, -1.0, 1.0, "1", "above 0: there is a peg", "peg_present", verdict=True),
-        **AnswerTask.commit,
-    }
-    informs = dict.fromkeys(("peg_present", "hit", "false_alarm", "delay"), "f8")
-
-    def says(self, memory: Any) -> Any:
-        """Return whether the current verdict is that there is a peg."""
-        return self.meaning(memory.action, -2) > 0.0
-
-    def right(self, memory):
-        return self.says(memory) == (memory.present > 0.5)
-
-    def worth(self, row, memory):
-        return self.haste(row) if self.right(memory) else -1.0
-
-    def info(self, row, memory, info):
-        super().info(row, memory, info)
-        alarm, there = math.isfinite(memory.committed) and self.says(memory), memory.present > 0.5
-        info.peg_present, info.hit, info.false_alarm = there, alarm and there, alarm and not there
-        felt = alarm and there and memory.touched < memory.committed
-        info.delay = memory.committed - memory.touched if felt else math.inf
 
 
 class Tap(PegTask):

@@ -1,10 +1,9 @@
-"""Tasks of the worm: crawl, swim, move in a hidden or changing medium, reach, escape and follow."""
+"""Tasks of the worm: crawl, swim, reach, escape and follow."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from importlib import resources
 from typing import Any
 
 import numpy as np
@@ -12,25 +11,17 @@ import numpy as np
 from ..core.arguments import choice, shown
 from ..core.env.goals import GoalTask
 from ..core.env.spec import Ending, Field, Hidden, Score
-from ..core.env.task import EpisodeStart, Rows, measures, tolerance
-from ..core.kernels.sums import interpolate, mean
+from ..core.env.task import Rows, measures, tolerance
+from ..core.kernels.sums import mean
 from ..core.model.chain import body_frame, chain_head, to_body_frame
 from ..core.model.control import Floats
 from ..core.model.quantities import Option
 from .kymogram import FRAME_RATE, RECORDED
-from .params import WormParams, friction
 from .steering import REMEMBERED
 from .task import WormTask
 
 REACHED, LOST, COMPLETE, ESCAPED = 11.0, 12.0, 13.0, 14.0
 """Endings in addition to `CROSSED`: target reached, path lost, path complete, escaped."""
-
-with resources.files("gymnosoma.assets").joinpath("worm", "own_waves.txt").open(encoding="utf-8") as _file:
-    OWN_WAVES = {sigma: tuple(wave) for sigma, *wave in np.loadtxt(_file).tolist()}
-"""Speed v0 (m/s), positive muscle power P0 (W) and mean muscle effort E0 (J) of the animal's own wave, by medium index.
-
-They are means of 64 episodes of `Medium` without curl, from seed 0.
-"""
 
 
 class Forward(WormTask):
@@ -102,15 +93,10 @@ class Forward(WormTask):
         x, y = row.centre[0] - memory.start[0], row.centre[1] - memory.start[1]
         return x * memory.goal[0] + y * memory.goal[1]
 
-    def prices(self, memory: Any) -> Any:
-        """Return the cost of muscle work, m/J, and the ratio of heat to effort, 1/s."""
-        return self.own_speed / (4.0 * self.own_power), self.own_power / self.own_effort
-
     def value(self, row, memory):
-        price, share = self.prices(memory)
-        heat = row.muscle_effort * share
+        heat = row.muscle_effort * (self.own_power / self.own_effort)
         memory.heat += heat
-        memory.paid += price * (row.muscle_work + heat)
+        memory.paid += self.own_speed / (4.0 * self.own_power) * (row.muscle_work + heat)
         if self.fails(row, memory):
             return -self.fine
         return 1e3 * self.control_rate * (self.distance(row, memory) - memory.paid)
@@ -144,7 +130,8 @@ class Crawl(Forward):
     to it.
     """
 
-    own_speed, own_power, own_effort = OWN_WAVES[1.0]
+    own_speed, own_power, own_effort = 0.2041e-3, 1.340e-9, 3.328e-10
+    """Means of 64 episodes without curl, from seed 0."""
     physiology = measures("worm", "Crawl", Forward.physiology)
     options = {
         **Forward.options,
@@ -194,117 +181,6 @@ class Swim(Crawl):
         "drag": Hidden(0.85, 1.18, logarithmic=True, paper=1.0),
         "strength": Hidden(0.8, 1.18, logarithmic=True, paper=1.0),
     }
-
-
-class Medium(Forward):
-    """Move forward in a hidden medium between water and agar.
-
-    ## Description
-
-    The body and the goal direction are those of ``Crawl``.
-
-    | hidden quantity | range                          | effect                                              |
-    |-----------------|--------------------------------|-----------------------------------------------------|
-    | ``curl``        | -0.15 to 0.15 rad              | added to all control angles                         |
-    | ``sigma``       | 0 (water) to 1 (agar), uniform | medium index; determines friction and cost of power |
-
-    The task is hard because the best gait depends on the medium, which the agent can only infer from four stacked
-    observations. The reference crawls as on agar. The controller ``oracle`` observes the medium (``observe_medium``)
-    and adapts its wave. ``friction_perpendicular`` and ``friction_parallel`` cannot be set, because they follow from
-    ``sigma``.
-
-    Policies are not ranked on this task: scores half way between water and agar are several times those at either end,
-    so the mean of 256 episodes is too uncertain.
-    """
-
-    reference_text = "the paper's sine on agar, steered by the goal direction"
-    options = {**Forward.options, "sigma": Option(0.0, 1.0, "1", "medium index: 0 water, 1 agar")}
-    derived = ("friction_perpendicular", "friction_parallel")
-    hidden = {**Forward.hidden, "sigma": Hidden(0.0, 1.0)}
-    remembers = {"sigma": "f8"}
-    reported = [*Forward.reported, "sigma"]
-    media = list(OWN_WAVES)
-    own_speeds, own_powers, own_efforts = zip(*OWN_WAVES.values(), strict=True)
-    arguments = {**Forward.arguments, "observe_medium": "append sigma to the observation"}
-
-    def __init__(self, observe_medium: bool = False, **arguments: Any) -> None:
-        self._observed = observe_medium
-        super().__init__(**arguments)
-        usual = WormParams.in_medium(self.sigma, self.friction_scale)
-        for name in self.derived:
-            if (value := getattr(self.animal.params, name)) != getattr(usual, name):
-                raise ValueError(f"params: {name} follows from the medium and cannot be set, got {value!r}")
-
-    @property
-    def price_shown(self) -> str:
-        """Costs of 1 nW as text, for the documentation."""
-        water, agar = (1e-6 * speed / (4.0 * power) for speed, power, _ in (OWN_WAVES[0.0], OWN_WAVES[1.0]))
-        return f"{water:.3f} (water) to {agar:.3f} mm/s (agar)"
-
-    def fields(self):
-        medium = {"sigma": Field(1, "1", 1.0, "medium index")} if self._observed else {}
-        return super().fields() | medium
-
-    def start(self, episodes):
-        values = super().start(episodes)
-        for name in self.derived:
-            if name in episodes.options:
-                raise ValueError(
-                    f"options: {name} follows from the medium and cannot be set, use {', '.join(self.options)}"
-                )
-        sigma = episodes.memory["sigma"] = self.medium(episodes)
-        perpendicular, parallel = friction(sigma)
-        return values | {"friction_perpendicular": perpendicular, "friction_parallel": parallel}
-
-    def medium(self, episodes: EpisodeStart) -> Floats:
-        """Return the medium index (A,) at the start."""
-        return episodes.hidden("sigma")
-
-    def prices(self, memory):
-        speed = interpolate(memory.sigma, self.media, self.own_speeds)
-        power = interpolate(memory.sigma, self.media, self.own_powers)
-        effort = interpolate(memory.sigma, self.media, self.own_efforts)
-        return speed / (4.0 * power), power / effort
-
-
-class Transition(Medium):
-    """Crawl on agar, then swim after the agar turns into water.
-
-    ## Description
-
-    The medium changes from agar (``sigma`` 1) to water (``sigma`` 0) at a hidden time. Body, goal direction and
-    observations are those of ``Medium``.
-
-    | hidden quantity | range             | effect                              |
-    |-----------------|-------------------|-------------------------------------|
-    | ``curl``        | -0.15 to 0.15 rad | added to all control angles         |
-    | ``switch_time`` | 7 to 13 s         | time at which agar turns into water |
-
-    The task is hard because the agent must notice the change and adapt its gait. The reference continues as on agar.
-    The controller ``oracle`` observes the medium (``observe_medium``) and changes to the animal's own wave in water.
-    The cost of power is that of the present medium.
-
-    Policies are not ranked on this task, because no oracle has been run to find the best score.
-    """
-
-    options = {**Forward.options, "switch_time": Option(0.0, 1e3, "s", "time at which agar turns into water")}
-    hidden = {**Forward.hidden, "switch_time": Hidden(7.0, 13.0)}
-    physiology = measures("worm", "Transition", Medium.physiology)
-    remembers = {"switch_time": "f8"}
-    water = friction(0.0)
-    """Friction coefficients of water across and along the body, kg/s."""
-    reported = [*Medium.reported, "switch_time"]
-
-    def medium(self, episodes):
-        episodes.memory["switch_time"] = episodes.hidden("switch_time")
-        return np.ones(len(episodes))
-
-    def command(self, row, memory, action, drive):
-        time = row.time + 0.5 * self.animal.dt  # tolerates the round-off of many steps
-        if memory.sigma == 1.0 and time >= memory.switch_time:
-            row.friction_perpendicular, row.friction_parallel = self.water[0], self.water[1]
-            memory.sigma = 0.0
-        super().command(row, memory, action, drive)
 
 
 class Reach(GoalTask, WormTask):

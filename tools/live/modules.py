@@ -30,8 +30,7 @@ from gymnosoma.envs.neuromechanic.hindlimb import (
     STRETCH_DELAY,
     hindlimb,
 )
-from gymnosoma.envs.neuromechanic.task import StandTask
-from gymnosoma.envs.neuromechanic.tasks import HindlimbHold, kept_pattern
+from gymnosoma.envs.neuromechanic.tasks import HindlimbHold, StandGains, kept_pattern
 from gymnosoma.envs.whisker_chain import Whisker
 from gymnosoma.envs.whisker_chain import body as chain
 from gymnosoma.envs.whisker_chain import picture as chain_picture
@@ -341,8 +340,8 @@ def figure() -> Live:
             "ramp": standing.RAMP,
             "hold": standing.HOLD,
             "delay": standing.DELAY,
-            "lowest": StandTask.lowest_hips,
-            "leaning": StandTask.largest_lean,
+            "lowest": StandGains.lowest_hips,
+            "leaning": StandGains.largest_lean,
         },
         "colours": {name.lower(): getattr(model_picture, name) for name in ("BONE", "EDGE")},
     }

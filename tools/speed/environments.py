@@ -14,10 +14,10 @@ from .measure import LANES, Row, paired
 
 IDS = {
     "worm": ("WormCrawl-v0", "WormSwim-v0"),
-    "lamprey": ("LampreyEscape-v0", "LampreyWaypoints-v0"),
+    "lamprey": ("LampreyEscape-v0",),
     "whisker_chain": ("WhiskerLocalize-v0",),
     "whisker_rod": ("WhiskerRegulate-v0",),
-    "neuromechanic": ("HindlimbHold-v0", "StandPulse-v0"),
+    "neuromechanic": ("HindlimbHold-v0",),
 }
 """Measured ids of each animal."""
 

@@ -236,7 +236,7 @@ class BodyEnv(Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]): 
         >>> cord = {"ends": "clamp", "head_segments": 20}
         >>> lamprey = gymnasium.make("gymnosoma/LampreyEscape-v0", actions="brainstem", circuit=cord)
         >>> heavy = {"body": {"torso": {"inertial": {"mass": 50.0}}}}
-        >>> figure = gymnasium.make("gymnosoma/StandPulse-v0", params=heavy)
+        >>> figure = gymnasium.make("gymnosoma/StandGains-v0", params=heavy)
         >>> angles = 0.5 * numpy.sin(numpy.linspace(0.0, 12.0, 200)[:, None] - numpy.linspace(0.0, 8.0, 24))
         >>> path = gymnasium.make("gymnosoma/WormFollow-v0", kymogram=angles)
     """

@@ -135,7 +135,6 @@ class ActionField:
         unit: SI unit of these values.
         meaning: Text for the documentation.
         truth: If the entry is an answer: key of the info that has the correct value, starting with the reset.
-        verdict: Whether only the sign of the action counts: ``high`` is correct if the truth is 1, ``low`` if it is 0.
     """
 
     size: int
@@ -144,7 +143,6 @@ class ActionField:
     unit: str
     meaning: str
     truth: str = ""
-    verdict: bool = False
 
 
 @dataclass(frozen=True)

@@ -95,8 +95,6 @@ class Task(ABC):
     """Options of the reset, in addition to the animal's parameters."""
     unavailable: Mapping[str, str] = {}
     """Options and parameters that have no effect without other arguments of the task, and these arguments."""
-    derived: Sequence[str] = ()
-    """Physical parameters of the animal that cannot be set, because the task's options determine them."""
     hidden: Mapping[str, Hidden] = {}
     """Options that are drawn for every episode and not observed; ``split`` divides their ranges."""
     split: str | None = None
@@ -210,7 +208,7 @@ class Task(ABC):
 
     def varied(self) -> list[str]:
         """Return the physical parameters that ``split="robust"`` changes."""
-        return [name for name in self.animal.varied if name in self.animal.parameters and name not in self.derived]
+        return [name for name in self.animal.varied if name in self.animal.parameters]
 
     @abstractmethod
     def start(self, episodes: EpisodeStart) -> dict[str, Any]:

@@ -45,20 +45,3 @@ total_square = variant(total, "square", _term=_square)
 def mean(values):
     """Return the mean of up to 128 numbers (n,)."""
     return total(values) / len(values)
-
-
-@kernel
-def interpolate(x, places, values):
-    """Interpolate ``values`` (n,) at increasing ``places`` (n,) linearly to ``x``, as ``numpy.interp`` does."""
-    last = len(places) - 1
-    if x <= places[0]:
-        return values[0]
-    if x >= places[last]:
-        return values[last]
-    j = 0
-    while places[j + 1] <= x:
-        j += 1
-    if x == places[j]:
-        return values[j]
-    slope = (values[j + 1] - values[j]) / (places[j + 1] - places[j])
-    return slope * (x - places[j]) + values[j]
