@@ -69,8 +69,10 @@ def rewired(order: np.ndarray) -> Circuit:
     joint = CORD.joints(JOINTS)
     cells = [each for each in CORD.populations if each.name != "EC"]
     wires = [each for each in CORD.projections if each.source != "EC"]
-    [edge], [sense] = ([e for e in part if "EC" in (getattr(e, "name", ""), getattr(e, "population", ""))]
-                       for part in (CORD.populations, CORD.senses))
+    [edge], [sense] = (
+        [e for e in part if "EC" in (getattr(e, "name", ""), getattr(e, "population", ""))]
+        for part in (CORD.populations, CORD.senses)
+    )
     [wire] = [each for each in CORD.projections if each.source == "EC"]
     senses = []
     for j in range(JOINTS):
@@ -123,8 +125,10 @@ def learned(edge: float, seed: int, steps: int, episodes: int) -> dict[str, floa
             "shuffled": {"params": {"feedback": FEEDBACK}, "circuit": str(wiring)},
             "cut": {"options": behind(50)},
         }
-        return {name: float(np.mean(evaluate(ENV_ID, policy, episodes, 10_000, **test).info["priced_distance"]))
-                for name, test in tests.items()}
+        return {
+            name: float(np.mean(evaluate(ENV_ID, policy, episodes, 10_000, **test).info["priced_distance"]))
+            for name, test in tests.items()
+        }
 
 
 def interval(values, others=(0.0, 0.0)) -> tuple[float, float, float]:
@@ -154,8 +158,10 @@ def run(folder: Path, quick: bool = False) -> None:
     for condition in conditions(Lamprey()):
         found = {name: swum(lamprey, condition, edge, starts) for name, (lamprey, edge) in cords.items()}
         for name, values in found.items():
-            rows += [{"condition": condition, "edge_cells": name, "start": k, "speed": v, "locked": int(locked)}
-                     for k, (v, locked) in enumerate(values.tolist())]
+            rows += [
+                {"condition": condition, "edge_cells": name, "start": k, "speed": v, "locked": int(locked)}
+                for k, (v, locked) in enumerate(values.tolist())
+            ]
         means = np.array([found[f"shuffled {k}"][:, 0].mean() for k in range(permutations)])
         speed, locked = found["intact"].T
         versus_none = interval(1.0 - found["none"][:, 0] / speed)
@@ -163,8 +169,17 @@ def run(folder: Path, quick: bool = False) -> None:
         counts = [[n, starts - n] for n in (int(locked.sum()), int(found["none"][:, 1].sum()))]
         names = ("none", "none_low", "none_high", "shuffled", "shuffled_low", "shuffled_high")
         chance = float(fisher_exact(counts).pvalue)
-        benefits.append({"condition": condition, "speed": float(speed.mean()), **dict(zip(names, versus_none + versus_shuffled, strict=True)),
-                         "locked_intact": counts[0][0], "locked_none": counts[1][0], "fisher_p": chance})
+        shares = dict(zip(names, versus_none + versus_shuffled, strict=True))
+        benefits.append(
+            {
+                "condition": condition,
+                "speed": float(speed.mean()),
+                **shares,
+                "locked_intact": counts[0][0],
+                "locked_none": counts[1][0],
+                "fisher_p": chance,
+            }
+        )
         print(benefits[-1], flush=True)
     save("runs", rows, folder)
     save("benefits", benefits, folder)
