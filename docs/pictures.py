@@ -48,7 +48,7 @@ FRAMES: dict[str, Frame] = {
 STILLS: dict[str, tuple[str, float, dict[str, float], Frame | None]] = {
     "WormFollow-v0": ("steered", 9.0, {}, (0.32, 0.12, 0.96, 0.72)),
     "LampreyWaypoints-v0": ("baseline", 4.0, {}, None),
-    "WhiskerTap-v0": ("half_sine", 0.12, {}, None),
+    "WhiskerTap-v0": ("half_sine_8_hz", 0.07, {"peg_bearing": -0.1}, None),
     "WhiskerRegulate-v0": ("paper", 0.2, {"distance": 0.98}, None),
     "HindlimbHold-v0": ("baseline", 0.5, {}, (0.28, 0.02, 0.72, 0.7)),
     "StandGains-v0": ("scheduled", 0.8, {"stance": 1.05, "push": -0.2}, None),

@@ -195,6 +195,25 @@ def test_whisks_follow_their_angles(make):
     assert worst < 0.01
 
 
+@pytest.mark.paper
+@pytest.mark.parametrize(("frequency", "speed"), [(4, 232.0), (8, 465.0), (16, 955.0)])
+def test_half_sines_have_the_papers_speeds(frequency, speed):
+    """Quist et al. (2014), Fig. 9: 20 degrees, and the printed speed after 14 of them."""
+    envs = gymnasium.make_vec(IDS[2], num_envs=1, noise=0.0, actions="trajectory")
+    agent = find_policy(IDS[2], f"half_sine_{frequency}_hz").make(envs, 0)
+    observations, _ = envs.reset(seed=0, options={"peg_present": 0.0})
+    rows, angles, rates = envs.batch.rows, [-0.35], [0.0]
+    for k in range(50):
+        observations, *_ = envs.step(agent.act(observations, np.array([k == 0])))
+        angles.append(rows["link_angle"][0, 0])
+        rates.append(rows["base_rate"][0])
+    way = np.rad2deg(np.array(angles) - angles[0])
+    assert way[-1] == pytest.approx(20.0, rel=0.005) and way.max() < 20.2
+    up = int(np.argmax(way > 14.0)) + 1
+    assert np.rad2deg(np.interp(14.0, way[:up], rates[:up])) == pytest.approx(speed, rel=0.06)
+    assert np.argmax(way > 19.5) / 250.0 == pytest.approx(0.5 / frequency, abs=0.012)
+
+
 @pytest.mark.parametrize("make", [SineWhisk, HalfSineTap])
 def test_motions_need_no_environment(make):
     """In free air the same controller moves the base as in the task, where actions are rounded to float32."""

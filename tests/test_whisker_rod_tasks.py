@@ -4,6 +4,7 @@ import gymnasium
 import numpy as np
 import pytest
 
+from gymnosoma.agents.policies.lookup import find_policy
 from gymnosoma.envs.whisker_rod.sensor import SENSOR, level
 from gymnosoma.envs.whisker_rod.tasks import DISTANCE_STEP, LAG, LENGTHS, SPEED_STEP
 
@@ -34,6 +35,17 @@ def test_the_plate_goes_where_the_action_says():
         assert abs(info["plate_distance"][0] - distance) <= DISTANCE_STEP * length * (1 + 1e-9)
     assert info["plate_speed"][0] == pytest.approx(0.25, abs=1e-7)  # float32 actions
     assert info["plate_distance"][0] == pytest.approx(0.988 * length, abs=1e-9)
+
+
+@pytest.mark.parametrize("env_id", [TEXTURE, SWEEP, REGULATE])
+def test_the_papers_sweep_is_a_reference(env_id):
+    """The plate moves at 0.2 m/s, as fast as the whisker's tip at 420 degrees per second."""
+    policy = find_policy(env_id, "paper")
+    envs, _, batch = made(env_id, **policy.env)
+    agent, (observations, _) = policy.make(envs, 0), envs.reset(seed=0)
+    for k in range(90):
+        observations, *_ = envs.step(agent.act(observations, np.array([k == 0])))
+    assert batch.rows["plate_velocity"][0, 0] == pytest.approx(0.2, abs=1e-6)
 
 
 @pytest.mark.parametrize("noise", [0.0, 1.0])

@@ -121,13 +121,14 @@ class HalfSineTap(BaseController):
     """The paper's tap (Fig. 9): half a period of a sine forwards, then constant.
 
     Args:
-        reach (rad): Angle of the movement.
-        frequency (Hz): Frequency of the sine.
+        reach (rad): Angle of the movement; by default the paper's 20 degrees.
+        frequency (Hz): Frequency of the sine; the paper's are 4, 8 and 16.
     """
 
-    reach: float = 0.35
-    frequency: float = 8.0
+    reach: float = field(default_factory=lambda: table()["whisk_amplitude"])
+    frequency: float = field(default_factory=lambda: table()["whisk_frequency"])
     reads = ("base_angle", "base_rate")
+    memory = {"start": np.nan}
 
     @property
     def omega(self) -> float:
@@ -135,9 +136,11 @@ class HalfSineTap(BaseController):
         return 2 * np.pi * self.frequency
 
     def _decide(self, t, signals, memory):
-        end = np.minimum(t + 0.5 / self.control_rate, np.pi / self.omega)
-        target = 0.5 * self.reach * self.omega * np.sin(self.omega * end)
-        return self.towards(signals, target, ACCELERATION)
+        memory["start"] = np.where(np.isnan(memory["start"]), signals["base_angle"], memory["start"])
+        # The phase follows from the way, so that a muscle that starts late has the right speed at each angle.
+        way = np.clip((signals["base_angle"] - memory["start"]) / self.reach, 0.0, 1.0)
+        phase = np.arccos(1.0 - 2.0 * way) + self.omega / self.control_rate
+        return self.towards(signals, 0.5 * self.reach * self.omega * np.sin(np.minimum(phase, np.pi)), ACCELERATION)
 
 
 @dataclass(eq=False)
@@ -382,10 +385,10 @@ REFERENCES: References = {
         # Inputs: Fx, angle and rate of the base, and the time to the end of the window. The 2 parameters of the
         # baseline are our choice. remembers has 3: the threshold of the baseline, and one of three pairs in 256
         # episodes each from seed 700000, with a margin against missing the peg (the best pair returned 0.003 more).
-        # half_sine uses angle and rate and touches once; its 2 parameters are our choice.
+        # The paper's half sines use angle and rate, and touch once.
         "baseline": Reference(_through_muscle(Tapper), bounds={"speed": (1.0, 8.0), "threshold": (0.5e-6, 2e-6)}),
         "remembers": Reference(_through_muscle(Tapper, speed=2.0, remembers=0.0275)),
-        "half_sine": Reference(_through_muscle(HalfSineTap, reach=0.62, frequency=4.0)),
+        **{f"half_sine_{f}_hz": Reference(_through_muscle(HalfSineTap, frequency=f)) for f in (4, 8, 16)},
     },
     Hold: {
         # Inputs: M, the goal, and the rate of the base. The 2 parameters of the baseline are our choice. The gain of

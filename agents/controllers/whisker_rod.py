@@ -270,6 +270,7 @@ REFERENCES: References = {
     Texture: {
         "baseline": Reference(drop_task(TextureEstimator), bounds={"stop": (0.15, 0.4)}),
         "guess": Reference(drop_task(Guess)),
+        "paper": Reference(drop_task(TextureEstimator, speed=0.2, distance=0.98)),
     },
     Sweep: {
         # Inputs: the force on the base, and the displacement by actions. The parameters of the reflex (1) and of the
@@ -281,6 +282,7 @@ REFERENCES: References = {
         ),
         "keeper": Reference(drop_task(ContactKeeper)),
         "still": Reference(drop_task(ContactKeeper, gain=0.0)),
+        "paper": Reference(drop_task(ContactKeeper, gain=0.0), {"plate_speed": 0.2}),
     },
     Regulate: {
         "baseline": Reference(

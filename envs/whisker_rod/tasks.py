@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.arguments import number, read_params
+from ..core.arguments import number, read_params, within
 from ..core.env.hooks import Record
 from ..core.env.spec import ActionField, Ending, Field, Hidden, Score
 from ..core.env.task import EpisodeStart, Rows, Task, clipped, measures, tolerance
@@ -326,8 +326,8 @@ class Sweep(RodTask):
 
     ## Description
 
-    The model is the whisker C4 of Oladazimi, Putelat et al. (2021) on a plate that moves at {start_speed:g} m/s, with
-    L = 20 um. The distance of the plate swings in a sine, which reaches its full amplitude after 0.1 s:
+    The model is the whisker C4 of Oladazimi, Putelat et al. (2021) on a plate that moves at {start_speed:g} m/s by
+    default, with L = 20 um. The distance of the plate swings in a sine, which reaches its full amplitude after 0.1 s:
 
     | hidden quantity | distribution                                   |
     |-----------------|------------------------------------------------|
@@ -377,6 +377,11 @@ class Sweep(RodTask):
     """Cost of a period with the largest commanded change of the distance; our choice."""
     duration = 1.0
     """Duration of an episode, s."""
+    arguments = {**RodTask.arguments, "plate_speed": "speed of the plate, m/s; the paper's is 0.2"}
+
+    def __init__(self, plate_speed: float = RodTask.start_speed, **arguments: Any) -> None:
+        self.start_speed = float(within("plate_speed", number("plate_speed", plate_speed), *SPEEDS, "m/s"))
+        super().__init__(**arguments)
 
     def plate_place(self) -> dict[str, Field]:
         return {"own_way": Field(1, "lengths", 0.01, "displacement of the plate by actions since the start")}
