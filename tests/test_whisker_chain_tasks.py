@@ -199,9 +199,9 @@ def test_whisks_follow_their_angles(make):
 @pytest.mark.parametrize(("frequency", "speed"), [(4, 232.0), (8, 465.0), (16, 955.0)])
 def test_half_sines_have_the_papers_speeds(frequency, speed):
     """Quist et al. (2014), Fig. 9: 20 degrees, and the printed speed after 14 of them."""
-    envs = gymnasium.make_vec(IDS[2], num_envs=1, noise=0.0, actions="trajectory")
-    agent = find_policy(IDS[2], f"half_sine_{frequency}_hz").make(envs, 0)
-    observations, _ = envs.reset(seed=0, options={"peg_present": 0.0})
+    envs = gymnasium.make_vec(IDS[1], num_envs=1, noise=0.0, actions="trajectory")
+    agent = find_policy(IDS[1], f"half_sine_{frequency}_hz").make(envs, 0)
+    observations, _ = envs.reset(seed=0, options={"peg_bearing": 0.6})
     rows, angles, rates = envs.batch.rows, [-0.35], [0.0]
     for k in range(50):
         observations, *_ = envs.step(agent.act(observations, np.array([k == 0])))
