@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gymnosoma.envs.neuromechanic.muscles import D1, D2, D3, D4, GAUSSIANS
+
 Vector = NDArray[np.float64]
 End = tuple[float, float, float]
 """x, y and slope of an end of a Bezier curve."""
@@ -107,14 +109,13 @@ def de_groote(width: float, passive_strain: float, passive: bool, tendon_strain:
     """
     x = np.linspace(0.0, 2.0, 101)
     length, v = (x - 1.0) / width + 1.0, np.linspace(-1.2, 1.2, 97)
-    gauss = ((0.81507, 1.05503, 0.16238, 0.0633), (0.433, 0.71678, -0.02995, 0.20036), (0.1, 1.0, 0.35355, 0.0))
-    active = sum(b1 * np.exp(-0.5 * ((length - b2) / (b3 + b4 * length)) ** 2) for b1, b2, b3, b4 in gauss)
+    active = sum(b1 * np.exp(-0.5 * ((length - b2) / (b3 + b4 * length)) ** 2) for b1, b2, b3, b4 in GAUSSIANS)
     offset, stretch = np.exp(-3.2 / passive_strain), np.linspace(0.9, 1.0 + 3.0 * tendon_strain, 65)
     force = (np.exp(4.0 * (x - 1.0) / passive_strain) - offset) / (np.exp(4.0) - offset)
     shapes = {
         "active": (x, active),
         "passive": (x, passive * np.maximum(force, 0.0)),
-        "velocity": (v, np.maximum(0.88253 - 0.3211346 * np.arcsinh(-8.149 * v - 0.374), 0.0)),
+        "velocity": (v, np.maximum(D1 * np.arcsinh(D2 * v + D3) + D4, 0.0)),
         "tendon": (stretch, 0.2 * np.expm1(np.log(6.0) / tendon_strain * (stretch - 1.0))),
     }
     return {name: {"kind": "simm", "x": a.tolist(), "y": b.tolist()} for name, (a, b) in shapes.items()}

@@ -67,7 +67,7 @@ def test_lengths_arms_and_forces_are_opensims(name):
         k = animal.mechanics(row)
         assert np.abs(k["length"] - length).max() < 1e-12
         assert np.abs(k["arm"] - np.array(arm, float)[:, place]).max() < 1e-12
-        assert np.abs(k["force"] - force).max() < 0.02  # OpenSim's constants of the curves have more digits
+        assert np.abs(k["force"] - force).max() < 0.01  # measured: 0.006 with Millard's curves, 2e-4 with De Groote's
 
 
 def body(parent="ground", **joint):

@@ -17,6 +17,19 @@ SMOOTH, SWITCHED, ZAJAC = 0, 1, 2
 TENDON_RATE = math.log(6.0) / 0.049
 """Exponent of the tendon curve, which gives the maximal force at a strain of 4.9%."""
 
+GAUSSIANS = (
+    (0.8150671134243542, 1.055033428970575, 0.162384573599574, 0.063303448465465),
+    (0.433004984392647, 0.716775413397760, -0.029947116970696, 0.200356847296188),
+    (0.1, 1.0, 0.353553390593274, 0.0),
+)
+"""Height b1, centre b2, and width b3 + b4 length of the Gaussians in De Groote's active curve, which is 1 at length 1.
+
+OpenSim's constants, from the authors' program; the paper prints fewer digits.
+"""
+
+D1, D2, D3, D4 = -0.3211346127989808, -8.149, -0.374, 0.8825327733249912
+"""Constants of De Groote's force-velocity curve d1 asinh(d2 v + d3) + d4, which is 1 at rest; sources as above."""
+
 SHORTEST = math.exp(4.0 * (0.2 - 1.0) / 0.6)
 """Value of the exponential in De Groote's passive curve at the start of the curve."""
 
@@ -62,11 +75,10 @@ def force_length(curves, shape, length):
         return 1.0 - 2.0 * x * x if x <= 0.5 else 2.0 * (1.0 - x) ** 2 if x <= 1.0 else 0.0
     if curves != DE_GROOTE:
         return exp(-((length - 1.0) ** 2) / shape[ACTIVE_SHAPE])
-    return (
-        0.81507 * exp(-0.5 * ((length - 1.05503) / (0.16238 + 0.0633 * length)) ** 2)
-        + 0.433 * exp(-0.5 * ((length - 0.71678) / (-0.02995 + 0.20036 * length)) ** 2)
-        + 0.1 * exp(-0.5 * ((length - 1.0) / 0.35355) ** 2)
-    )
+    total = 0.0
+    for b1, b2, b3, b4 in GAUSSIANS:
+        total += b1 * exp(-0.5 * ((length - b2) / (b3 + b4 * length)) ** 2)
+    return total
 
 
 @kernel
@@ -103,9 +115,9 @@ def force_velocity(curves, shape, v):
         v: Velocity / `fastest` velocity, negative for shortening.
     """
     if curves == DE_GROOTE:
-        x = -8.149 * v - 0.374
-        f = -0.3211346 * asinh(x) + 0.88253
-        return (f, 0.3211346 * 8.149 / math.sqrt(1.0 + x * x)) if f > 0.0 else (0.0, 0.0)
+        x = D2 * v + D3
+        f = D1 * asinh(x) + D4
+        return (f, D1 * D2 / math.sqrt(1.0 + x * x)) if f > 0.0 else (0.0, 0.0)
     if v <= -1.0:
         return 0.0, 0.0
     if curves == MUJOCO:
@@ -125,9 +137,8 @@ def force_velocity(curves, shape, v):
 def velocity_of(curves, shape, f):
     """Return velocity / `fastest` velocity for which `force_velocity` is ``f``."""
     if curves == DE_GROOTE:
-        x = (f - 0.88253) / -0.3211346
-        e = exp(x)
-        return (0.5 * (e - 1.0 / e) + 0.374) / -8.149
+        e = exp((f - D4) / D1)
+        return (0.5 * (e - 1.0 / e) - D3) / D2
     if f <= 0.0:
         return -1.0
     concave, more = shape[CONCAVE], shape[ECCENTRIC] - 1.0
