@@ -10,17 +10,24 @@ from numpy.typing import ArrayLike, NDArray
 from ..core.arguments import choice, number
 from .hindlimb import asset
 
-HIPS, LEG = 0.334, 0.859
+_MODEL = asset("standing")
+_HIP, _PULSE = _MODEL["body"]["right_leg"]["joint"], _MODEL["platform"]["pulse"]
+
+HIPS, LEG = 2.0 * _HIP["at"][0], -_MODEL["contact"]["right_foot"]["point"][2]
 """Distance between the hips and length of a leg, m."""
 
-STIFFNESS, DAMPING, DELAY = 255.0, 85.0, 0.12
-"""Stiffness (N m/rad), damping (N m s/rad) and delay (s) of the paper's reflex."""
+STIFFNESS, DAMPING = 255.0, 85.0
+"""Stiffness (N m/rad) and damping (N m s/rad) of the paper's reflex, which are inputs of the model."""
 
-STANCE, RAMP, HOLD = 1.39, 0.2, 1.43
-"""Stance (hip widths); durations of the platform's acceleration, and of the constant speed before its deceleration (s).
+DELAY = _MODEL["neuron"]["torso_angle"]["synapse"][0]["delay"]
+"""Delay of the paper's reflex, s."""
 
-The paper does not state them; these give its course of events.
-"""
+STANCE = round(1.0 + 2.0 * LEG / HIPS * float(np.sin(_HIP["start"])), 9)
+"""Stance, hip widths. The paper does not state it; this one gives its course of events, as do the next constants."""
+
+RAMP = _PULSE[0]["duration"]
+HOLD = round(_PULSE[1]["onset"] - _PULSE[0]["onset"] - RAMP, 9)
+"""Durations of the platform's acceleration, and of the constant speed before its deceleration, s."""
 
 
 def splay(stance: ArrayLike) -> NDArray[np.float64]:
