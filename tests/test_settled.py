@@ -4,6 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from scipy.linalg import null_space
 
 from gymnosoma.envs import simulate
 from gymnosoma.envs.core.model.run import ensemble
@@ -15,7 +16,9 @@ from gymnosoma.envs.neuromechanic.analysis import (
     most_stable,
     sample_patterns,
     shortcut,
+    stiff_pattern,
 )
+from gymnosoma.envs.neuromechanic.equilibrium import muscle_limits, posture
 from gymnosoma.envs.neuromechanic.hindlimb import PAW_FORCE, POSTURE, hindlimb
 from gymnosoma.envs.neuromechanic.tasks import HindlimbHold
 from gymnosoma.envs.whisker_chain import Whisker, WhiskerParams, follow
@@ -410,14 +413,30 @@ def test_hindlimb_the_doubling_time_asks_for_a_viscosity(patterns):
     assert 0.1 < times[2.0] < 0.2 < times[SLOW]
 
 
-def test_hindlimb_least_effort_is_not_stable_but_some_pattern_is(limbs):
-    """Section 3.1: stability selects among patterns; those of little co-contraction need other means."""
-    animal, short = limbs[4.0]
+def test_hindlimb_a_cost_on_stiffness_is_stable_with_little_co_contraction(limbs):
+    """Section 3.1, at a stiffness of 3, where least effort and most patterns are not stable."""
+    animal, short = limbs[3.0]
     for cost in (np.ones(31), None):
         found = equilibrate(animal, POSTURE, cost=cost, reaction=PAW_FORCE)
-        assert growth(short.matrix(found.activation)) > -1e-6
+        assert growth(short.matrix(found.activation)) > 10.0
     best = most_stable(animal, POSTURE, reaction=PAW_FORCE, count=300, rounds=5)
-    assert growth(linearise(animal, LIMB | {"activation": best, "input": best})) < -1e-6
+    pattern = stiff_pattern(animal, POSTURE, reaction=PAW_FORCE)
+    rates = [growth(linearise(animal, LIMB | {"activation": a, "input": a})) for a in (best, pattern)]
+    assert rates[1] < rates[0] < -1e-6 and np.sum(pattern**2) < 0.5 * np.sum(best**2)
+
+    k = animal.mechanics(posture(animal, POSTURE))
+    free = null_space(k["J"])
+
+    def cost(a):
+        stiffness = -free.T @ k["M"] @ short.matrix(a)[7:, :7] @ free
+        return 0.5 * np.sum(a**2) - 5.0 * np.linalg.eigvalsh(0.5 * (stiffness + stiffness.T))[0]
+
+    # The cost is convex: it is smallest where it increases towards all other patterns.
+    for other in (best, *sample_patterns(animal, POSTURE, 200, reaction=PAW_FORCE)):
+        assert cost(pattern + 1e-3 * (other - pattern)) > cost(pattern)
+    _, high = muscle_limits(animal, posture(animal, POSTURE))
+    least = equilibrate(animal, POSTURE, cost=high**-2.0, reaction=PAW_FORCE).activation
+    assert np.abs(stiff_pattern(animal, POSTURE, reaction=PAW_FORCE, weight=0.0) - least).max() < 1e-6
 
 
 def test_hindlimb_the_shortcut_loses_no_eigenvalue(limbs):

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..core.arguments import number
 from .animal import Neuromechanic
-from .equilibrium import Infeasible, muscle_limits, posture, refuse_contacts
+from .equilibrium import Infeasible, muscle_limits, posture, quadratic_program, refuse_contacts
 from .muscles import COMPLIANT_TENDON
 from .sampling import walk
 
@@ -92,11 +93,17 @@ def shortcut(animal: Neuromechanic, start: dict[str, Any]) -> Shortcut:
 # Activation patterns that hold a posture
 
 
+def _motions(k: dict[str, Vector]) -> Vector:
+    """Return a basis (n, f) of the joint motions that pins allow, from `Neuromechanic.mechanics`."""
+    from scipy.linalg import null_space
+
+    return null_space(k["J"]) if len(k["J"]) else np.eye(k["M"].shape[0])
+
+
 def _patterns(
     animal: Neuromechanic, q: ArrayLike, wrench: ArrayLike | None, reaction: ArrayLike | None
 ) -> tuple[Vector, Vector]:
     """Return A of the equations A a = b of patterns (m,) that hold a posture, and the pattern farthest from 0 and 1."""
-    from scipy.linalg import null_space
     from scipy.optimize import linprog
 
     refuse_contacts(animal)
@@ -106,8 +113,8 @@ def _patterns(
     load = k["arm"].T @ (k["force"] - low) - k["tau"]
     A = k["arm"].T * (high - low)
     if reaction is None:
-        still = null_space(k["J"]).T if len(k["J"]) else np.eye(len(load))
-        A, load = still @ A, still @ load
+        free = _motions(k)
+        A, load = free.T @ A, free.T @ load
     else:
         load = load - k["J"].T @ np.asarray(reaction, float)
     m = A.shape[1]
@@ -143,6 +150,55 @@ def central_pattern(
         a = a + (step if part > 0.9 else part * step)
         if np.abs(step).max() < 1e-13:
             break
+    return a
+
+
+def stiff_pattern(
+    animal: Neuromechanic,
+    q: ArrayLike,
+    wrench: ArrayLike | None = None,
+    reaction: ArrayLike | None = None,
+    weight: float = 5.0,
+) -> Vector:
+    """Find the pattern (m,) that holds a posture with the smallest cost sum(a^2) / 2 - weight k.
+
+    The first term limits co-contraction. k (N m/rad) is the stiffness of the joints in the direction in which it is
+    smallest, among the directions that the pins allow. Moment arms and intrinsic stiffness of the muscles determine it,
+    together with the change of the moment arms and gravity. A damped limb is stable if k is positive. The cost is
+    convex; cutting planes find its minimum. Bunderson et al. (2012), 3.1, mention such a cost but do not print it.
+
+    Args:
+        weight (rad/(N m)): Weight of the stiffness; 0 minimises the activations. See `sample_patterns` for the other
+            arguments.
+
+    Raises:
+        Infeasible, ValueError: See `sample_patterns`; also if ``weight`` is negative or a tendon is compliant.
+    """
+    number("weight", weight, minimum=0.0)
+    A, a = _patterns(animal, q, wrench, reaction)
+    start = {"q": np.asarray(q, float)} | ({} if wrench is None else {"wrench": np.asarray(wrench, float)})
+    short, k = shortcut(animal, start), animal.mechanics(posture(animal, q, wrench))
+    (m, n), free = (len(a), len(k["M"])), _motions(k)
+    stiffness = -free.T @ k["M"] @ np.concatenate([short.base[None], short.slopes])[:, n:, :n] @ free
+    stiffness = 0.5 * (stiffness + stiffness.swapaxes(1, 2))  # the sum of a balanced pattern is symmetric
+    load, far, least, cuts = A @ a, float(np.abs(stiffness).sum()), np.inf, []
+    for _ in range(200):
+        values, vectors = np.linalg.eigh(stiffness[0] + np.tensordot(a, stiffness[1:], 1))
+        if values[0] > least - 1e-7 * values[-1]:
+            break
+        cuts.append(vectors[:, 0] @ stiffness @ vectors[:, 0])
+        planes, count = np.array(cuts), len(cuts)
+        # Unknowns: activations, k, and the excess of the stiffness over k in each direction found so far.
+        sides = np.hstack([planes[:, 1:], -np.ones((count, 1)), -np.eye(count)])
+        x = quadratic_program(
+            np.diag(np.r_[np.ones(m), np.zeros(1 + count)]),
+            np.r_[np.zeros(m), -weight, np.zeros(count)],
+            np.vstack([np.pad(A, ((0, 0), (0, 1 + count))), sides]),
+            np.r_[load, -planes[:, 0]],
+            np.r_[np.zeros(m), -far, np.zeros(count)],
+            np.r_[np.ones(m), far, np.full(count, 2.0 * far)],
+        )
+        a, least = x[:m], x[m]
     return a
 
 
