@@ -269,6 +269,18 @@ def test_friction_state_is_exact():
             assert slope == pytest.approx((near - value) / 1e-6, rel=1e-4)
 
 
+def test_sliding_friction_obeys_the_printed_law():
+    """Eq. 13 over sticks and slips with Table 1: a 0.035, b 0.049, V_* 1 um/s, L 10 um; and our mu_*."""
+    run = simulate(WhiskerRod(dt=1e-6), SLIDE[0], 0.02)
+    slip, phi, mu = (run[name][-10_000:] for name in ("slip_speed", "friction_state", "friction_coefficient"))
+    slip, mu, middle = slip[1:], mu[1:], 0.5 * (phi[1:] + phi[:-1])  # of each step's middle
+    law = 0.035 * np.arcsinh(slip / 2e-6 * np.exp((0.37 + 0.049 * np.log(middle)) / 0.035))
+    ageing = 1e-6 * (1e-6 - slip * middle) / 10e-6
+    assert np.abs(mu - law).max() < 1e-3 * np.abs(law).max()
+    assert np.abs(np.diff(phi) - ageing).max() < 1e-2 * np.abs(ageing).max()
+    assert slip.max() > 5.0 * slip.min()
+
+
 @both
 def test_the_plate_only_pushes(scheme):
     """Lifted off by a jerk of the plate, the whisker touches down again; the plate never pulls."""
