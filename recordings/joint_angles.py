@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
+from array import array
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from gymnosoma.envs.core.arguments import choice, number, printable, shown, whole
 from gymnosoma.envs.core.files import LARGEST_TEXT, read_array, read_text
 from gymnosoma.envs.worm import KymogramPlayback
 
-Array = NDArray[np.float64]
+from .units import Array, at_even_times
 
 MISSING = ("", "nan", "na", "n/a", "null", "none", "-")
 """Cells of a file without a measurement (case-insensitive)."""
@@ -108,11 +110,14 @@ class Kymogram:
             if path.suffix == ".npy":
                 values = read_array(path, LARGEST_TEXT)
             else:
-                values, names = _table(path)
+                values, names = read_columns(path)
             notes = [f"{printable(path.name)}: {len(values)} frames of {values.shape[1]} columns"]
-            for j in reversed([j for j, name in enumerate(names) if name.lower() in TIME + COUNTERS]):
-                if names[j].lower() in TIME and rate is None and len(values) > 1:
-                    rate = float(1.0 / np.nanmedian(np.diff(values[:, j])))
+            others = [j for j, name in enumerate(names) if name.lower() in TIME + COUNTERS]
+            timed = next((j for j in others if names[j].lower() in TIME and len(values) > 1), None)
+            if timed is not None:
+                values, rate, even = at_even_times(values[:, timed], values, rate)
+                notes += even
+            for j in reversed(others):
                 notes.append(f"column {j + 1}, {names[j]!r}, is not an angle")
                 values = np.delete(values, j, 1)
             if rate is None:
@@ -209,16 +214,35 @@ def _joints(directions: Array, n_joints: int) -> Array:
     return angles
 
 
-def _table(path: Path) -> tuple[Array, list[str]]:
-    """Read the numbers of a text file, NaN for missing ones, and the names of its columns, if any."""
-    lines = [line for line in (line.partition("#")[0] for line in read_text(path).splitlines()) if line.strip(" \r\n")]
-    separator = next((mark for mark in "\t;," if mark in "".join(lines[:1])), ",")
-    cells = [[cell.strip().strip('"') for cell in line.split(separator)] for line in lines]
+def read_columns(path: Path, largest: int = LARGEST_TEXT) -> tuple[Array, list[str]]:
+    """Read the numbers of a text file, NaN for missing ones, and the names of its columns, if any.
+
+    Raises:
+        ValueError: If a line has too few or too many cells, or a cell is not a number.
+    """
+    values, width, separator = array("d"), 0, ","
+    names: list[str] = []
+    for line in (line.partition("#")[0] for line in read_text(path, largest).splitlines()):
+        if line.strip(" \r\n"):
+            separator = separator if width else next((mark for mark in "\t;," if mark in line), ",")
+            cells = [cell.strip().strip('"') for cell in line.split(separator)]
+            row = [_number(cell) for cell in cells]
+            if not width and None in row:
+                names, width = cells, len(cells)
+                continue
+            width = width or len(cells)
+            if len(row) != width or None in row:
+                column, cell = next(
+                    ((j, cells[j]) for j in range(len(row)) if row[j] is None), (0, f"{len(row)} cells")
+                )
+                place = f"row {len(values) // width}, column {names[column] if names else column + 1}"
+                raise ValueError(f"{place}: must be a number, one of {width}, got {shown(cell)}")
+            values.extend(row)  # type: ignore[arg-type]
+    return np.array(values).reshape(-1, max(width, 1)), names
+
+
+def _number(cell: str) -> float | None:
     try:
-        return _floats(cells), []
+        return math.nan if cell.lower() in MISSING else float(cell)
     except ValueError:
-        return _floats(cells[1:]), cells[0] if cells else []
-
-
-def _floats(cells: list[list[str]]) -> Array:
-    return np.array([[np.nan if cell.lower() in MISSING else float(cell) for cell in row] for row in cells], ndmin=2)
+        return None

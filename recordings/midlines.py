@@ -12,7 +12,8 @@ from gymnosoma.envs.core.arguments import choice, number, printable, shown, whol
 from gymnosoma.envs.worm import WormParams
 
 from .motion import ORDER, Array, Flags, Motion, smoothed, turned_round
-from .tracker_files import HEADS, HIGHEST_RATE, Hints, read_midlines, upright
+from .tracker_files import HEADS, read_midlines, upright
+from .units import HIGHEST_RATE, Hints
 
 LEAST_POINTS, LEAST_FRAMES = 5, 8
 """Smallest number of points of a midline, and of frames with one for smoothing."""
@@ -105,25 +106,27 @@ class Midlines:
         """Read a tracker's file; `tracker_files` describes the formats.
 
         Args:
-            path: File ``.npy``, ``.csv``, ``.wcon`` (also zipped), ``.json``, ``.hdf5`` or ``.h5``.
+            path: File ``.npy``, ``.csv``, ``.wcon`` (also zipped), ``.json``, ``.hdf5``, ``.h5`` or ``.slp``.
             worm: Worm to read; required if there are several.
-            rate (Hz): Frame rate; overrides the one in the file.
-            microns_per_pixel (um): Size of a pixel; required if the file has pixels of unknown size.
+            rate (Hz): Frame rate; overrides an attribute of the file, and must match a column of times.
+            microns_per_pixel (um): Size of a pixel; required if the file has pixels of unknown size, and overrides that
+                of Tierpsy's files.
             head ({"first", "last"}): End with the head; "first" by default. For ``.wcon`` and ``.json``, it is required
                 if the file does not contain it.
             y_down: Whether y points downwards; required for pixels if the file does not contain it.
             keypoints: Names of body parts from head to tail; required for a file of keypoints.
 
         Raises:
-            ValueError: If the file cannot be read, or a required argument is missing.
+            ValueError: If the file cannot be read, a required argument is missing, or one has no effect on the file.
         """
         path = Path(path)
         if microns_per_pixel is not None:
             number("microns_per_pixel", microns_per_pixel, above=0)
         if head is not None:
             choice("head", head, HEADS)
+        given = {"worm": worm, "rate": rate, "microns_per_pixel": microns_per_pixel, "head": head, "y_down": y_down}
         try:
-            lines, rate, notes = read_midlines(path, Hints(worm, rate, microns_per_pixel, head, y_down, keypoints))
+            lines, rate, notes = read_midlines(path, Hints(**given, keypoints=keypoints))
             midlines = cls(lines, rate)
         except ImportError:
             raise

@@ -98,15 +98,18 @@ def study_relaxation(midlines: Midlines, friction: tuple[float, float] | None = 
     return Study(f"{motion.report}\n{fit.report}", _plain(asdict(fit)) | {"assumed": assumed})
 
 
-def study_vibrissa(base: RecordedBase, params: WhiskerParams | None = None) -> Study:
-    """Compute the forces at the base of a whisker in free air; arguments as in `free_forces`."""
-    run = free_forces(base, params)
-    most = dict(zip(("M", "Fx", "Fy"), np.abs(run["base_wrench"]).max(0).tolist(), strict=True))
+def study_vibrissa(base: RecordedBase, params: WhiskerParams | None = None, seed: int = 0) -> Study:
+    """Compute the forces at the base of a whisker in free air, and their errors from noise; see `free_forces`."""
+    run, names = free_forces(base, params), ("M", "Fx", "Fy")
+    wrench, again = run["base_wrench"], free_forces(base.repeated(seed), params)["base_wrench"]
+    most = dict(zip(names, np.abs(wrench).max(0).tolist(), strict=True))
+    error = dict(zip(names, np.sqrt(np.mean((again - wrench) ** 2, 0)).tolist(), strict=True))
     noise = ", ".join(f"{name} {value:.2g}" for name, value in base.noise.items())
-    report = f"{base.duration:g} s at {base.rate:g} Hz; noise: {noise} (rad, m)\nlargest values in free air: "
-    report += "M {M:.3g} N m, Fx {Fx:.3g} N, Fy {Fy:.3g} N".format(**most)
-    summary = {"noise": base.noise, "largest": most, "assumed": {"contact": "none"}}
-    return Study(report, summary, run, ("base_angle", "base", "base_wrench"))
+    reports = [*base.notes, f"{base.duration:g} s at {base.rate:g} Hz; noise: {noise} (rad, m)"]
+    for what, value in {"largest values in free air": most, "standard errors from noise": error}.items():
+        reports.append(f"{what}: M {value['M']:.3g} N m, Fx {value['Fx']:.3g} N, Fy {value['Fy']:.3g} N")
+    summary = {"noise": base.noise, "largest": most, "error": error, "seed": seed, "assumed": {"contact": "none"}}
+    return Study("\n".join(reports), summary, run, ("base_angle", "base", "base_wrench"))
 
 
 def _plain(values: Mapping[str, Any]) -> dict[str, Any]:

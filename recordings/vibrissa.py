@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gymnosoma.envs import OpenLoop, Trajectory, simulate
-from gymnosoma.envs.core.arguments import number, numbers, printable, shown
-from gymnosoma.envs.core.files import read_text
+from gymnosoma.envs.core.arguments import number, numbers, printable
 from gymnosoma.envs.whisker_chain import Whisker, WhiskerParams
 
-from .smoothing import smooth
+from .smoothing import Array, smooth
+from .units import HIGHEST_RATE, Hints
+from .whisker_files import read_base
 
 ORDER = 5
 """Order of the penalised differences, which makes accelerations smooth."""
@@ -21,11 +22,26 @@ ORDER = 5
 EDGE = 0.1
 """Time (s) removed at each end of a recording, where the motion is uncertain and the whisker rings."""
 
-HIGHEST_RATE = 1e6
-"""Largest frame rate of a recording, Hz."""
-
 LARGEST_WEIGHT = 1e10
 """Largest weight of the penalty; at 500 Hz it leaves motion slower than 8 Hz."""
+
+FRAMES = 5.0
+"""Smallest number of frames in a period of the fastest motion, for accelerations within about 3%."""
+
+FASTEST = 25.0
+"""Highest frequency of whisking, Hz."""
+
+DETAIL = 0.01
+"""Share of the squared acceleration that may be faster than the frame rate resolves."""
+
+GAPS = 8.0
+"""Smallest period of the fastest motion, in longest gaps."""
+
+STEP = 1e-4
+"""Largest time step of the simulation, s."""
+
+MOST = {"angle": (200.0, 0.1), "x": (1.0, 1e-3), "y": (1.0, 1e-3)}
+"""Largest plausible speed (rad/s, m/s) and noise (rad, m) of a base."""
 
 
 class RecordedBase(OpenLoop):
@@ -33,72 +49,116 @@ class RecordedBase(OpenLoop):
 
     The fifth differences are penalised with the weight of largest restricted likelihood. For 2 mrad of noise at 500 Hz,
     the error of the transverse force is 4%, compared with 27% for a filter at 85 Hz and 200% for a spline through all
-    points.
+    points. Frames before the first measurement of all series and after the last are removed.
 
     Args:
-        angle ((N,) float, rad): Angle of the base, counter-clockwise, continuous; NaN for missing measurements.
-        rate (Hz): Frame rate.
+        angle ((N,) float, rad): Angle of the base, counter-clockwise; NaN for missing measurements.
+        rate (Hz): Frame rate, at least `FRAMES` times the highest frequency of the motion and twice `FASTEST`.
         x, y ((N,) float, m): Position of the base; the origin by default.
 
     Raises:
-        ValueError: If the series have different lengths, or are shorter than three times `EDGE`.
+        ValueError: If the series have different lengths or long gaps, are shorter than three times `EDGE`, or are not
+            resolved by the frame rate, or if their speed or noise is not that of a whisker.
     """
 
     def __init__(self, angle: ArrayLike, rate: float, x: ArrayLike | None = None, y: ArrayLike | None = None) -> None:
         from scipy.interpolate import make_interp_spline  # slow to import
 
-        self.rate = number("rate", rate, above=0, maximum=HIGHEST_RATE)
-        count = len(np.atleast_1d(angle))
+        self.rate, self.notes = number("rate", rate, above=0, maximum=HIGHEST_RATE), ()
+        self.noise: dict[str, float] = {}
+        size = len(np.atleast_1d(angle))
+        series = {
+            name: np.array(np.atleast_1d(values))
+            for name, values in zip(MOST, (angle, x, y), strict=True)
+            if values is not None
+        }
+        for name, values in series.items():
+            if values.shape != (size,):
+                raise ValueError(f"{name} must be an array of {size} numbers, got shape {values.shape}")
+            numbers(name, values[~np.isnan(values)] if values.dtype.kind == "f" else values)
+        measured = np.flatnonzero(np.all([np.isfinite(values) for values in series.values()], 0))
+        self.first, last = (int(measured[k]) if len(measured) else -k - 1 for k in (0, -1))
+        count = last - self.first + 1
         if count < 3 * EDGE * rate or count < 4 * ORDER:
             least = f"{3 * EDGE:g} s and {4 * ORDER} frames"
             raise ValueError(f"angle must have at least {least}, got {count} frames at {rate:g} Hz")
-        columns = np.zeros((count, 3))
-        self.noise: dict[str, float] = {}
-        for column, (name, value) in zip(columns.T, {"angle": angle, "x": x, "y": y}.items(), strict=True):
-            if value is None:
-                continue
-            values = np.asarray(value)
-            if values.shape != (count,):
-                raise ValueError(f"{name} must be an array of {count} numbers, got shape {values.shape}")
-            measured = ~np.isnan(values) if values.dtype.kind == "f" else np.ones(count, bool)
-            numbers(name, values[measured])
-            series = smooth(values[:, None].astype(float), ORDER, "reml", measured, LARGEST_WEIGHT)
-            column[:] = series.values[:, 0]
-            rest = (values - column)[measured]
-            self.noise[name] = float(np.sqrt(np.sum(rest**2) / (measured.sum() - series.freedom[0])))
-        self._motion = make_interp_spline(np.arange(count) / rate, columns, k=5)
-        self.duration = (count - 1) / rate
+        columns, fastest = np.zeros((count, 3)), 0.0
+        for name, values in series.items():
+            values = values[self.first : last + 1].astype(float)
+            known = ~np.isnan(values)
+            if name == "angle":
+                values[known] = np.unwrap(values[known])
+            smoothed = smooth(values[:, None], ORDER, "reml", known, LARGEST_WEIGHT)
+            columns[:, list(MOST).index(name)] = smoothed.values[:, 0]
+            rest = np.where(known, values - smoothed.values[:, 0], 0.0)
+            self.noise[name] = float(np.sqrt(np.sum(rest**2) / (known.sum() - smoothed.freedom[0])))
+            fastest = max(fastest, _fastest(smoothed.values[:, 0], rest, rate))
+        self._motion, self.duration = make_interp_spline(np.arange(count) / rate, columns, k=5), (count - 1) / rate
+        need = np.ceil(
+            FRAMES * (fastest if rate >= 2.0 * FASTEST else FASTEST)
+        )  # slower cameras show it as slower motion
+        if rate < need:
+            why = f"for accelerations of motion of up to {need / FRAMES:.3g} Hz"
+            raise ValueError(f"rate must be at least {need:.0f} Hz {why}, got {rate:g}")
+        longest = max(3.0, rate / (GAPS * max(fastest, 1.0)))
+        for before in np.flatnonzero(np.diff(measured) - 1 > longest):
+            gap = f"from frame {measured[before] + 1} to {measured[before + 1] - 1}"
+            raise ValueError(f"gaps must have at most {longest:.0f} frames, got one {gap}: cut the recording there")
+        speeds = np.abs(self._motion(np.arange(count) / rate, 1)).max(0)
+        for (name, limits), speed in zip(MOST.items(), speeds, strict=True):
+            found = float(speed), self.noise.get(name, 0.0)
+            if found[0] > limits[0] or found[1] > limits[1]:
+                si, likely = ("rad", "degrees") if name == "angle" else ("m", "mm or pixels")
+                what = (
+                    f"a speed of {found[0]:.3g} {si}/s (at most {limits[0]:g}), noise of {found[1]:.3g} ({limits[1]:g})"
+                )
+                raise ValueError(f"{name} must be in {si}, got {what}: likely in {likely}, so name the unit")
 
     @classmethod
-    def read(cls, path: str | Path, rate: float | None = None) -> RecordedBase:
-        """Read a table (``.csv``) with column names in the first line: ``angle`` and optionally ``x``, ``y``, ``time``.
+    def read(
+        cls,
+        path: str | Path,
+        rate: float | None = None,
+        whisker: str | int | None = None,
+        angle_unit: str | None = None,
+        length_unit: str | None = None,
+        microns_per_pixel: float | None = None,
+        y_down: bool | None = None,
+    ) -> RecordedBase:
+        """Read a table, or a file of whisk; `whisker_files` describes the formats.
 
         Args:
-            path: File to read.
-            rate (Hz): Frame rate; required without a column of times, which must be even within 2%.
+            path: File ``.csv``, ``.tsv``, ``.txt``, ``.measurements`` or ``.whiskers``.
+            rate (Hz): Frame rate; required without a column of times, which it must match otherwise.
+            whisker: Whisker to read; required if there are several.
+            angle_unit, length_unit: Units of columns whose names have none, such as deg and mm; by default rad and m.
+            microns_per_pixel (um): Size of a pixel; required for positions in pixels.
+            y_down: Whether y points downwards and angles are clockwise; required for positions in pixels, and True by
+                default for files of whisk.
 
         Raises:
-            ValueError: If the file cannot be read.
+            ValueError: If the file cannot be read, or a required argument is missing, or one is given that has no
+                effect.
         """
         path = Path(path)
+        given = {"rate": rate, "whisker": whisker, "angle_unit": angle_unit, "length_unit": length_unit}
+        hints = Hints(**given, microns_per_pixel=microns_per_pixel, y_down=y_down)
         try:
-            first, *lines = read_text(path).splitlines() or [""]
-            names = [name.strip().lower() for name in first.split(",")]
-            if "angle" not in names:
-                raise ValueError(f"first line must name a column angle, got {shown(', '.join(names))}")
-            table = np.genfromtxt(lines, delimiter=",", ndmin=2)
-            columns = dict(zip(names, table.T, strict=True))
-            if rate is None:
-                if "time" not in columns:
-                    raise ValueError("rate (frames per second) or a column time must be given")
-                steps = np.diff(columns["time"])
-                rate = float(1.0 / np.median(steps))
-                if not np.abs(steps * rate - 1.0).max() < 0.02:
-                    raise ValueError("time must be even within 2%")
-            return cls(columns["angle"], rate, columns.get("x"), columns.get("y"))
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or printable(error)
+            motion, rate, notes = read_base(path, hints)
+            hints.check_unused()
+            base = cls(rate=rate, **motion)
+        except Exception as error:  # a damaged file can raise any error
+            reason = getattr(error, "strerror", None) or printable(error) or type(error).__name__
             raise ValueError(f"recording {str(path)!r} cannot be read: {reason}") from None
+        base.notes = notes
+        return base
+
+    def repeated(self, seed: int) -> RecordedBase:
+        """Return the motion with new noise of the measured size, smoothed again, whose difference is an error."""
+        times, rng = np.arange(round(self.duration * self.rate) + 1) / self.rate, np.random.default_rng(seed)
+        columns = dict(zip(MOST, self._motion(times).T, strict=True))
+        noisy = {name: columns[name] + sd * rng.standard_normal(len(times)) for name, sd in self.noise.items()}
+        return RecordedBase(rate=self.rate, **noisy)
 
     @property
     def start(self) -> dict[str, NDArray[np.float64]]:
@@ -127,11 +187,25 @@ def free_forces(base: RecordedBase, params: WhiskerParams | None = None) -> Traj
     Raises:
         ValueError: If the simulation fails, because the whisker cannot follow the base.
     """
-    whisker = Whisker(params)
+    frame = 1.0 / base.rate
+    whisker = Whisker(params, dt=frame / np.ceil(frame / STEP - 1e-6))
     with warnings.catch_warnings(action="ignore", category=UserWarning):  # a failure is an error here
-        run = simulate(whisker, base, base.duration, 1.0 / base.rate, base.start)
+        run = simulate(whisker, base, base.duration, frame, base.start)
     if run.failure is not None:
         raise ValueError(f"params must allow the whisker to follow the base, got a failure: {run.failure}")
     assert run.rows is not None
     inside = (run.time > EDGE) & (run.time < base.duration - EDGE)
-    return Trajectory(run.time[inside], None, None, whisker, run.rows[inside], run.every)
+    return Trajectory(run.time[inside] + base.first * frame, None, None, whisker, run.rows[inside], run.every)
+
+
+def _fastest(smoothed: Array, rest: Array, rate: float) -> float:
+    """Return the highest frequency (Hz) of a motion, or of what smoothing has wrongly removed from it."""
+    frequency = np.fft.rfftfreq(len(smoothed), 1.0 / rate)
+    window = np.hanning(len(smoothed))
+    power, lost = (np.abs(np.fft.rfft((each - each.mean()) * window)) ** 2 for each in (smoothed, rest))
+    share = np.cumsum((power * frequency**4)[::-1])[::-1]
+    fastest = frequency[share > DETAIL * share[0]].max(initial=0.0)
+    peak = frequency[np.argmax(lost)]
+    is_motion = np.sum(lost[np.abs(frequency - peak) <= 2.0]) > 0.5 * np.sum(lost)
+    is_motion &= np.std(rest) > 0.02 * np.std(smoothed + rest)
+    return float(max(fastest, peak) if is_motion else fastest)

@@ -55,6 +55,8 @@ def test_a_recording_becomes_a_file_a_table_and_a_film(recording, tmp_path, caps
         ({"sigma": True, "friction": (0.1, 0.01)}, 1),
         ({"save": "fit.txt"}, 1),
         ({}, 0),
+        ({"angle_unit": "deg"}, 1),
+        ({"friction": (0.1, 0.01)}, 2),
     ],
 )
 def test_what_cannot_be_asked_is_refused(recording, tmp_path, options, count):
@@ -84,11 +86,12 @@ def test_a_vibrissa_in_free_air(tmp_path, capsys):
     np.savetxt(tmp_path / "base.csv", rows, "%.9f", ",", header="time,angle", comments="")
     (tmp_path / "hair.toml").write_text("length = 40e-3\ndensity = 1200.0\ncurvature = [-10.0, -20.0]\n")
     base, hair = (tmp_path / "base.csv",), tmp_path / "hair.toml"
-    fit("whisker", base, params=hair, save=save(tmp_path, "fit.json", "fit.csv"))
+    fit("whisker", base, params=hair, save=save(tmp_path, "fit.json", "fit.csv", "fit.png"))
     told = json.loads((tmp_path / "fit.json").read_text())
     assert told["params"] == "hair.toml"
     table = np.genfromtxt(tmp_path / "fit.csv", delimiter=",", names=True)
     assert told["largest"]["Fy"] == pytest.approx(np.abs(table["base_wrench_2"]).max())
+    assert told["error"]["Fy"] < 0.01 * told["largest"]["Fy"] and (tmp_path / "fit.png").stat().st_size > 10_000
     assert "largest values in free air: M " in capsys.readouterr().out
     (tmp_path / "wrong.toml").write_text("lenght = 1")
     for name in ("wrong.toml", "none.toml"):

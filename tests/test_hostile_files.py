@@ -21,6 +21,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 from properties import TIERS, holds, refusal
+from test_whisker_recording import write_whisk
 from test_worm_midlines import deeplabcut, wcon, write_csv, write_tierpsy
 
 from gymnosoma import biomechanics
@@ -107,6 +108,10 @@ def midlines(path):
     return Midlines.read(path, {".hdf5": 3, ".wcon": "a", ".zip": "a"}.get(path.suffix), **hints)
 
 
+def whisk(path):
+    return RecordedBase.read(path, 500.0, microns_per_pixel=50.0)
+
+
 def tracked(kind):
     return Format(lambda path: write_tierpsy(path, LINES, kind), midlines)
 
@@ -137,6 +142,7 @@ FORMATS = {
     "lines.zip": Format(pack, midlines),
     **{f"{kind}.hdf5": tracked(kind) for kind in ("featuresN", "skeletons")},
     "base.csv": Format(table(BASE, "time,angle"), RecordedBase.read),
+    **{f"base.{kind}": Format(lambda path: write_whisk(path, 1), whisk, 20) for kind in ("measurements", "whiskers")},
     "drive.csv": Format(table(BASE), Schedule.read),
     "heights.txt": Format(table(BASE[:, 1]), lambda path: Relief.measured(path, 1e-3)),
     "values.csv": Format(table(WAVE), lambda path: assignment("param", f"x=@{path}")),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -11,6 +12,8 @@ import tyro
 
 import gymnosoma
 from gymnosoma.agents.support.files import check_saved, result
+from gymnosoma.envs import Trajectory
+from gymnosoma.envs.core.arguments import shown
 from gymnosoma.envs.core.files import read_toml
 from gymnosoma.envs.whisker_chain import Hair, WhiskerParams
 
@@ -18,6 +21,16 @@ from .arguments import Outputs, read_size
 
 Files = Annotated[tuple[Path, ...], tyro.conf.arg(metavar="FILE"), tyro.conf.Positional]
 AnimalName = Annotated[Literal["worm", "whisker"], tyro.conf.arg(metavar="worm|whisker"), tyro.conf.Positional]
+
+
+FILES = {"rate", "microns_per_pixel", "y_down", "save", "size"}
+USED = {
+    "a whisker": FILES | {"whisker", "angle_unit", "length_unit", "params", "seed"},
+    "a relaxation": FILES | {"worm", "head", "keypoints", "relaxation", "friction"},
+    "several worms": (worms := FILES | {"worm", "head", "keypoints", "window", "repeats", "seed"}),
+    "a worm": worms | {"sigma", "friction", "stiffness", "damping"},
+}
+"""Options that have an effect, by study."""
 
 
 def fit(
@@ -38,6 +51,9 @@ def fit(
     relaxation: bool = False,
     repeats: int | None = None,
     seed: int = 0,
+    whisker: str | None = None,
+    angle_unit: str | None = None,
+    length_unit: str | None = None,
     params: Path | None = None,
     save: Outputs = (),
     size: str = "960x540",
@@ -46,12 +62,13 @@ def fit(
 
     For worms, midlines determine the ratio of the friction coefficients, the path, and forces divided by b_perp. Forces
     in newtons also need --sigma or --friction; the drive of the joints also needs --stiffness and --damping. For a
-    whisker that moves in free air, the result is the force at its base; only --rate, --params and --save apply.
+    whisker that moves in free air, the result is the force at its base. Options that have no effect are refused.
 
     Args:
         animal: worm or whisker.
-        files: Recordings of worms in the same medium (.npy, .csv, .wcon, .json, .hdf5, .h5), or the motion of a
-            whisker's base (.csv with the column angle (rad) and optionally x, y (m) and time (s)).
+        files: Recordings of worms in the same medium (.npy, .csv, .wcon, .json, .zip, .hdf5, .h5, .slp), or the motion
+            of a whisker's base (.csv with the column angle and optionally x, y, time, frame, whisker; .measurements and
+            .whiskers of whisk).
         worm: Worm to analyse, if a file contains several.
         rate: Frame rate, Hz, if the file does not contain it.
         microns_per_pixel: Scale, if the file is in pixels.
@@ -66,13 +83,24 @@ def fit(
         relaxation: Assume that the muscles are inactive in the whole recording, and estimate b_perp / kappa and
             c / kappa of the straightening worm, with the friction ratio from --friction or from the recording.
         repeats: Number of bootstrap samples per worm.
-        seed: Seed of the bootstrap.
+        seed: Seed of the bootstrap, and of the noise from which a whisker's errors follow.
+        whisker: Whisker to analyse, if the file contains several.
+        angle_unit: Unit of angles, rad or deg, if the column's name does not contain it; rad by default.
+        length_unit: Unit of positions, m, mm, um or px, if the columns' names do not contain it; m by default.
         params: TOML file with the whisker's length, base_radius, tip_radius (m), curvature (1/m), n_links, density,
             modulus and damping_ratio. By default, the paper's whisker.
         save: Output files: the fit and its assumptions (.json), forces over time (.csv), or a film of the recorded
-            midline (grey) and the worm moved by the fitted medium (colour; .mp4, .gif, .png).
+            midline (grey) and the worm moved by the fitted medium (colour; .mp4, .gif, .png). For a whisker, .png is
+            a figure of the motion and the forces.
         size: Size of a frame of the film, in pixels.
     """
+    options = dict(locals())
+    study_name = "a whisker" if animal == "whisker" else "a relaxation" if relaxation else "a worm"
+    study_name = "several worms" if study_name == "a worm" and len(files) > 1 else study_name
+    usual = {name: each.default for name, each in inspect.signature(fit).parameters.items()}
+    for name, value in options.items():
+        if name not in {"animal", "files"} | USED[study_name] and value != usual[name]:
+            raise ValueError(f"{name} must be left out, because it has no effect on {study_name}, got {shown(value)}")
     from gymnosoma import recordings
     from gymnosoma.films.recorded import save_recorded
     from gymnosoma.films.reel import FORMATS
@@ -80,14 +108,16 @@ def fit(
     width, height = read_size(size)
     outputs = check_saved("save", save, (".json", ".csv", *FORMATS))
     for path in outputs:
-        one = len(files) == 1 and not relaxation and (animal == "worm" or path.suffix == ".csv")
+        one = len(files) == 1 and not relaxation and (animal == "worm" or path.suffix in (".csv", ".png"))
         if path.suffix != ".json" and not one:
             raise ValueError(f"save must end in .json for this study, got {str(path)!r}")
     if not files or (len(files) > 1 and (animal == "whisker" or relaxation)):
         raise ValueError(f"files must be one recording (several for worms without --relaxation), got {len(files)}")
     lines = []
     if animal == "whisker":
-        study = recordings.study_vibrissa(recordings.RecordedBase.read(files[0], rate), _read_hair(params))
+        units = whisker, angle_unit, length_unit, microns_per_pixel, y_down
+        base = recordings.RecordedBase.read(files[0], rate, *units)
+        study = recordings.study_vibrissa(base, _read_hair(params), seed)
     else:
         names = tuple(name.strip() for name in keypoints.split(",") if name.strip())
         hints = worm, rate, microns_per_pixel, head, y_down, names
@@ -105,6 +135,12 @@ def fit(
                 file.write_text(json.dumps(about | dict(study.summary), indent=2) + "\n", "utf-8")
             elif path.suffix == ".csv":
                 study.run.to_csv(file, *study.signals)
+            elif animal == "whisker":
+                wrench = dict(zip(("M [N m]", "Fx [N]", "Fy [N]"), study.run["base_wrench"].T, strict=True))
+                picture = Trajectory(study.run.time, {"angle [rad]": study.run["base_angle"], **wrench})
+                for ax in (axes := picture.plot(*picture)):
+                    ax.get_legend().remove()
+                axes[0].figure.savefig(file, format="png")
             else:
                 save_recorded(study.run, lines[0], file, width, height)
         print(f"Wrote {path}.")

@@ -294,7 +294,7 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
         figure, axes = pyplot.subplots(len(names), 1, sharex=True, squeeze=False, layout="constrained")
         for ax, name in zip(axes[:, 0], names, strict=True):
             values = self[name].reshape(len(self.time), -1)
-            label = f"{name} [{self.unit(name)}]"
+            label = f"{name} [{self.unit(name)}]".removesuffix(" []")
             if values.shape[1] <= FEW:
                 ax.plot(self.time, values, label=labels(name, self[name].shape[1:]))
                 ax.set_ylabel(label)

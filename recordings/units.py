@@ -1,0 +1,181 @@
+"""Units, times and missing information of recorded files."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gymnosoma.envs.core.arguments import number, shown
+
+Array = NDArray[np.float64]
+
+HIGHEST_RATE = 1e6
+"""Largest frame rate of a recording, Hz."""
+
+LONGEST = 0.5
+"""Longest interval of times, s; longer ones are in another unit."""
+
+MOST_NUMBERS = 1 << 28
+"""Largest number of values in a recording."""
+
+UNEVEN = 0.02
+"""Largest deviation of times from even ones, and of frame rates from each other, as a share of a frame."""
+
+PREFIXES = {"": 1.0, "c": 1e-2, "m": 1e-3, "u": 1e-6, "µ": 1e-6, "μ": 1e-6, "n": 1e-9, "k": 1e3}
+LONG = {"": 1.0, "centi": 1e-2, "milli": 1e-3, "micro": 1e-6, "nano": 1e-9}
+
+UNITS = {
+    "length": {short + "m": factor for short, factor in PREFIXES.items()}
+    | {long + name: factor for long, factor in LONG.items() for name in ("metre", "meter")}
+    | {"micron": 1e-6, "inch": 0.0254, "in": 0.0254},
+    "time": {short + "s": factor for short, factor in PREFIXES.items()}
+    | {long + "second": factor for long, factor in LONG.items()}
+    | {"sec": 1.0, "min": 60.0, "minute": 60.0, "h": 3600.0, "hour": 3600.0, "d": 86400.0, "day": 86400.0},
+    "angle": {"rad": 1.0, "radian": 1.0, "mrad": 1e-3, "deg": math.pi / 180, "degree": math.pi / 180},
+}
+"""Units in SI; words may have a plural s."""
+
+COUNTED = {"length": ("px", "pixel", "pixels"), "time": ("frame", "frames"), "angle": ()}
+"""Units whose size a file does not contain."""
+
+
+class Hints:
+    """Arguments of a reader for information that a file may lack.
+
+    Args:
+        **values: Arguments by name, None or () if they were not given. `unused` has the names of the others that
+            nobody has asked for.
+    """
+
+    def __init__(self, **values: Any) -> None:
+        self._values = values
+        self.unused = [name for name, value in values.items() if value is not None and value != ()]
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self.unused:
+            self.unused.remove(name)
+        return self._values[name]
+
+    def check_unused(self) -> None:
+        """Raise ValueError if an argument was given that a file has no use for."""
+        if self.unused:
+            raise ValueError(f"{' and '.join(self.unused)} must be left out, because the file has no use for it")
+
+    def need_rate(self, value: float | None = None) -> float:
+        """Return the frame rate (Hz) of the hints or, without one, that of the file."""
+        return self._need("rate", value, HIGHEST_RATE)
+
+    def need_scale(self, value: float | None = None) -> float:
+        """Return the size of a pixel (m) of the hints or, without one, that of the file."""
+        return 1e-6 * self._need("microns_per_pixel", value, np.inf)
+
+    def _need(self, name: str, value: float | None, maximum: float) -> float:
+        given = getattr(self, name)
+        if (value := value if given is None else given) is None:
+            raise ValueError(f"{name} must be given, because the file does not contain it")
+        return number(name, value, above=0, maximum=maximum)
+
+    def need_y_down(self) -> bool:
+        """Return whether y points downwards."""
+        if self.y_down is None:
+            raise ValueError("y_down must be given for pixels: True if y points downwards, as in most files")
+        return bool(self.y_down)
+
+    def pick(self, name: str, choices: Iterable[Any]) -> Any:
+        """Return the animal that argument ``name`` asks for, or the only one."""
+        animals, wanted = list(dict.fromkeys(choices)), getattr(self, name)
+        for animal in animals:
+            if str(animal) == str(wanted) or (wanted is None and len(animals) == 1):
+                return animal
+        raise ValueError(f"{name} must be one of {shown(animals)}, got {shown(wanted)}")
+
+    def unit(self, name: str, text: Any, kind: str) -> float:
+        """Return the factor to SI of a unit of length, time or angle, such as ``um``, ``0.04*s`` or ``pixels``."""
+        value, power = 1.0, 0
+        for sign, part in re.findall(r"([*/ ]|^)([^*/ ]+)", str(text).strip()):
+            if part in COUNTED[kind]:
+                factor = self.need_scale() if kind == "length" else 1.0 / self.need_rate()
+            else:
+                factor = UNITS[kind].get(part, UNITS[kind].get(part.removesuffix("s"), 0.0))
+            power += (-1 if sign == "/" else 1) * (factor > 0.0)
+            if not factor and not (re.fullmatch(r"\d+\.?\d*(?:[eE][-+]?\d+)?", part) and (factor := float(part))):
+                power = 9
+                break
+            value *= 1.0 / factor if sign == "/" else factor
+        if power != 1 or not 0.0 < value < np.inf:
+            raise ValueError(f"unit of {name} must be a unit of {kind}, got {shown(text)}")
+        return value
+
+
+def whole_numbers(name: str, values: Any) -> NDArray[np.int64]:
+    """Convert a column of whole numbers; raise ValueError for others."""
+    array = np.asarray(values, float)
+    if not len(array) or not (np.abs(array) < 1e15).all() or (array != np.rint(array)).any():
+        raise ValueError(f"{name} must be whole numbers, got {shown(array[~(array == np.rint(array))][:3])}")
+    return array.astype(np.int64)
+
+
+def check_size(frames: int, width: int) -> None:
+    """Raise ValueError if a recording would have too many numbers."""
+    if 2 * frames * width > MOST_NUMBERS:
+        raise ValueError(f"frames and points must be numbered consecutively, got {frames} frames of {width} points")
+
+
+def by_frame(values: Array, frames: NDArray[np.int64], first: int | None = None) -> Array:
+    """Return values (N, ...) by frame from ``first`` on, by default the first one, with NaN for missing frames."""
+    unique, counts = np.unique(frames, return_counts=True)
+    if len(unique) < len(frames):
+        raise ValueError(f"frame numbers must be unique, got {unique[counts > 1][0]} {counts.max()} times")
+    first = int(frames.min()) if first is None else first
+    count = int(frames.max()) - first + 1
+    check_size(count, math.prod(values.shape[1:]))
+    series = np.full((count, *values.shape[1:]), np.nan)
+    series[frames - first] = values
+    return series
+
+
+def at_even_times(time: Array, values: Array, rate: float | None = None) -> tuple[Array, float, tuple[str, ...]]:
+    """Return values (N, ...) at even times, the frame rate (Hz), and notes.
+
+    Frames that the times leave out become NaN. Times that are even but for their rounding keep their values. At other
+    times, values are interpolated by splines.
+
+    Raises:
+        ValueError: If times do not increase, or their rate is not ``rate``.
+    """
+    from scipy.interpolate import CubicSpline  # slow to import
+
+    steps = np.diff(time)
+    wrong = np.flatnonzero(~(steps > 0))
+    if len(wrong) or not np.isfinite(time).all():
+        row = int(wrong[0]) + 1 if len(wrong) else 0
+        raise ValueError(f"time must increase from frame to frame, got {time[row]:.9g} s in row {row}")
+    if not len(steps):
+        raise ValueError("time must have at least 2 frames")
+    step, start = float(np.median(steps)), float(time[0])
+    for _ in range(3):
+        frames = np.concatenate([[0.0], np.cumsum(np.maximum(np.floor(steps / step + 0.4), 1.0))])
+        step, start = np.polyfit(frames, time, 1)
+    if step > LONGEST:
+        unit = "us" if step > 1e3 * LONGEST else "ms"
+        raise ValueError(f"time must have steps of at most {LONGEST:g} s, got {step:.3g}: likely in {unit}, or frames")
+    if rate is not None and abs(rate * step - 1.0) > UNEVEN:
+        raise ValueError(f"rate must be that of the times in the file, {1 / step:.6g} Hz, or left out, got {rate:g}")
+    check_size(int(min(frames[-1], MOST_NUMBERS)) + 1, math.prod(values.shape[1:]))
+    digits = next((k for k in range(9) if np.abs(time * 10.0**k - np.rint(time * 10.0**k)).max() < 1e-5), 9)
+    if np.abs(time - start - step * frames).max() <= max(UNEVEN * step, 0.51 * 10.0**-digits):
+        return by_frame(values, frames.astype(np.int64)), 1.0 / step, ()
+    measured = np.isfinite(values.reshape(len(values), -1)).all(1)
+    if measured.sum() < 4:
+        raise ValueError(f"times are not even, and only {measured.sum()} frames have values")
+    known = time[measured]
+    even = known[0] + step * np.arange(int((known[-1] - known[0]) / step + 1e-6) + 1)
+    after = np.searchsorted(known, even).clip(1, len(known) - 1)
+    near = np.minimum(np.abs(known[after] - even), np.abs(known[after - 1] - even)) < step
+    series = np.where(near.reshape(-1, *[1] * (values.ndim - 1)), CubicSpline(known, values[measured])(even), np.nan)
+    return series, 1.0 / step, (f"times are not even: interpolated by splines at {1 / step:.6g} Hz",)
