@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -61,48 +61,26 @@ def write(path: Path, animal: str, figure: str, picture: Path) -> None:
         (path if name == "papers" else folder.parent / f"{name}.md").write_text(text, encoding="utf-8")
 
 
-@dataclass(frozen=True)
-class Tally:
-    """Number of comparisons of each kind, and how many of them agree."""
+KINDS = ("printed", "direction", "reading", "fit", "contradicted", "misprint")
+"""Kinds of comparison, which the pages explain; only printed numbers count."""
 
-    printed: int
-    agree: int
-    slips: int
-    open: int
-    directions: int
-    directions_agree: int
-    fits: int
-    contradicted: int
-
-    @classmethod
-    def of(cls, rows: Iterable[Comparison]) -> Tally:
-        """Count the comparisons; several rows for one slip, fit or reading count once."""
-        prints: dict[str, set[tuple[str, str]]] = {}
-        rows = list(rows)
-        for row in rows:
-            prints.setdefault(row.kind, set()).add((row.where, row.paper))
-        counted, directions = ([row.agrees for row in rows if row.kind == kind] for kind in ("printed", "direction"))
-        slips, readings, *rest = (len(prints.get(kind, ())) for kind in ("slip", "reading", "fit", "contradicted"))
-        return cls(len(counted), sum(counted), slips, readings, len(directions), sum(directions), *rest)
-
-    @property
-    def headline(self) -> str:
-        """First line of a page, with the numbers that count."""
-        return (
-            f"**{self.agree} of {self.printed} printed numbers agree.** Misprints: {self.slips}. "
-            f"Ambiguous numbers: {self.open}."
-        )
-
-    @property
-    def not_counted(self) -> str:
-        """Second line of a page, with the comparisons that do not count."""
-        trends = f"{self.directions_agree} of {self.directions} trends agree"
-        return f"Not counted: {trends}. Fitted numbers: {self.fits}. Contradicted statements: {self.contradicted}."
+SUMMARY = (
+    "**{printed_agree} of {printed} printed numbers agree.** Contradicted statements: {contradicted}.",
+    "Not counted: {direction_agree} of {direction} directions agree. "
+    "Readings: {reading}. Fits: {fit}. Misprints: {misprint}.",
+)
+"""First lines of a page, with the entries of `_tally`."""
 
 
-MARKS = {"printed": "", "direction": "trend, ", "reading": "ambiguous, ", "slip": "misprint, ", "fit": "fit, "}
-MARKS["contradicted"] = "contradicted, "
-"""Labels of the kinds of comparison; only printed numbers count and need no label."""
+def _tally(rows: Iterable[Comparison]) -> dict[str, int]:
+    """Count the comparisons of each kind, and those that agree; several rows for one reading or fit count once."""
+    rows = list(rows)
+    tally: dict[str, int] = {}
+    for kind in KINDS:
+        own = [row for row in rows if row.kind == kind]
+        prints = own if kind in ("printed", "direction") else {(row.where, row.paper) for row in own}
+        tally |= {kind: len(prints), f"{kind}_agree": sum(row.agrees for row in own)}
+    return tally
 
 
 def pages(rows: Sequence[Row]) -> dict[str, str]:
@@ -112,53 +90,51 @@ def pages(rows: Sequence[Row]) -> dict[str, str]:
 
 
 def _all(rows: Sequence[Row]) -> str:
-    total = Tally.of(row[2] for row in rows)
+    total = _tally(row[2] for row in rows)
     lines = [
         "# Comparison with the papers",
         "",
         "These pages compare the papers' figures, tables and printed numbers with our simulations. "
         "`python -m papers` computes them.",
         "",
-        total.headline,
-        total.not_counted,
+        *(text.format(**total) for text in SUMMARY),
         "",
-        "| paper | numbers (agree) | misprints | ambiguous | trends (agree) | fitted | contradicted |",
+        "| paper | printed (agree) | direction (agree) | reading | fit | contradicted | misprint |",
         "|---|---|---|---|---|---|---|",
     ]
+    columns = "{printed} ({printed_agree}) | {direction} ({direction_agree}) | {reading} | {fit} | {contradicted}"
     for animal in PAPERS:
-        t = Tally.of(row[2] for row in rows if row[0] == animal)
-        lines += [
-            f"| [{heading(animal)}](papers/{animal}.md) | {t.printed} ({t.agree}) | {t.slips} | {t.open} | "
-            f"{t.directions} ({t.directions_agree}) | {t.fits} | {t.contradicted} |"
-        ]
+        own = _tally(row[2] for row in rows if row[0] == animal)
+        text = f"| [{heading(animal)}](papers/{animal}.md) | {columns} | {{misprint}} |"
+        lines.append(text.format(**own))
     contents = ["```{toctree}", ":hidden:", "", *(f"papers/{name}" for name in PAPERS), "```", ""]
     return "\n".join([*lines, "", *EXPLAINED, *contents])
 
 
 EXPLAINED = (
-    "A printed number agrees if ours is within half a unit of its last digit, or within the range that the paper "
-    "states. Each printed number counts once, even if several rows show it. Other comparisons do not count:",
+    "Each row states the kind of its comparison:",
     "",
-    "- *trend*: the paper describes a sign or a trend in words, or prints a number so coarse that a model with an "
+    "- *printed*: a number that the paper prints. It agrees if ours is within half a unit of its last digit, or within "
+    "the range that the paper states. Each number counts once, even if several rows show it. Only this kind counts.",
+    "- *direction*: the paper describes a sign or a trend in words, or prints a number so coarse that a model with an "
     "error of 20% would reproduce it, too.",
-    "- *ambiguous*: the paper does not define the quantity, or describes it in words. The table shows the possible "
+    "- *reading*: the paper does not define the quantity, or describes it in words. The table shows the possible "
     "readings. A reading that we chose because of its result is not an agreement.",
     "- *fit*: we chose a value that the paper does not state so that this number is reproduced.",
+    "- *contradicted*: the statement is clear, and the model contradicts it in all conditions that the row lists.",
     "- *misprint*: the number contradicts other statements in the same paper.",
-    "- *contradicted*: the model shows the opposite of a statement in words, in all conditions that the row lists.",
     "",
 )
 
 
 def _page(paper: Paper, rows: Sequence[Row]) -> str:
-    tally = Tally.of(row[2] for row in rows)
+    tally = _tally(row[2] for row in rows)
     lines = [
         f"# {heading(paper.animal)}",
         "",
         paper.reference,
         "",
-        tally.headline,
-        tally.not_counted,
+        *(text.format(**tally) for text in SUMMARY),
         "",
         f"**Reproduced.** {paper.holds}",
         "",
@@ -182,7 +158,8 @@ def _line(row: Comparison) -> str:
     unit = "" if row.unit == "1" else f" {row.unit}"
     what = f"{row.what} ({row.where})" + (f"<br>*{row.note}*" if row.note else "")
     verdict = "agrees" if row.agrees else "**does not agree**" if row.kind == "printed" else "does not agree"
-    return f"| {what} | {row.paper} | {_shown(row.ours)}{unit}<br>{MARKS[row.kind]}{verdict} |"
+    verdict = "**contradicted**" if row.kind == "contradicted" else f"{row.kind}, {verdict}"
+    return f"| {what} | {row.paper} | {_shown(row.ours)}{unit}<br>{verdict} |"
 
 
 def _shown(value: float) -> str:

@@ -72,7 +72,7 @@ class Printed:
     printed: str  # printed text, such as "about 40"
     low: float
     high: float
-    kind: str  # printed, direction, reading, fit or slip; `page.EXPLAINED` defines them
+    kind: str  # one of `page.KINDS`; `page.EXPLAINED` defines them
     note: str  # reason for a disagreement, or how we read the print; see `against`
 
     @property

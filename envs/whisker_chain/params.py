@@ -60,7 +60,10 @@ SHAPE = {
 
 MAX_LINKS = 200
 
-MODULUS, DAMPING_RATIO = (4.50e9, 3.08e9), (0.988, 0.033)
+DENSITY = float(f"{table()['density']:.15g}")
+"""Density of the paper's whisker, kg/m^3; 15 digits undo the rounding of the conversion."""
+
+MODULUS, DAMPING_RATIO = ((float(table()[key][0]), float(table()[key][-1])) for key in ("modulus", "damping_ratio"))
 """Young's modulus (Pa) and damping ratio of the first and the last link of the paper's whisker."""
 
 
@@ -129,7 +132,7 @@ class WhiskerParams:
         cls,
         hair: Hair | None = None,
         n_links: int = 13,
-        density: float = 1140.0,
+        density: float = DENSITY,
         modulus: tuple[float, float] = MODULUS,
         damping_ratio: tuple[float, float] = DAMPING_RATIO,
         **others: float,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
+from timeit import repeat
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,16 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from gymnosoma.envs.neuromechanic import Neuromechanic
-from gymnosoma.envs.neuromechanic.analysis import Shortcut, growth, linearise, sample_patterns, shortcut
-from gymnosoma.envs.neuromechanic.equilibrium import equilibrate, posture
+from gymnosoma.envs.neuromechanic.analysis import (
+    Shortcut,
+    growth,
+    linearise,
+    most_stable,
+    sample_patterns,
+    shortcut,
+    stiff_pattern,
+)
+from gymnosoma.envs.neuromechanic.equilibrium import Infeasible, equilibrate, posture
 from gymnosoma.envs.neuromechanic.hindlimb import PAW_FORCE, POSTURE, hindlimb
 
 from ..paper import COLOURS, Sheet, mark_printed
@@ -76,9 +85,6 @@ def _readings() -> dict[str, float]:
     shares = {"as elsewhere": _share(short.matrix(_patterns(8.5, 1)))}
     for name, q in zip("ABC", CATS, strict=True):
         shares[f"posture of cat {name}"] = share(hindlimb(3.0, posture=q), q=q)
-    for degrees in (20.0, 25.0, 30.0, 50.0):
-        way = 8.5 * np.array([np.sin(np.deg2rad(degrees)), np.cos(np.deg2rad(degrees)), 0.0])
-        shares[f"{degrees:.0f} degrees backward"] = share(model, way)
     shares["no gravity"] = share(model | {"gravity": [0.0, 0.0, 0.0]})
     long = hindlimb(3.0)
     for muscle in long["muscle"].values():
@@ -113,14 +119,13 @@ def figure_2(sheet: Sheet) -> Figure:
     """Draw illustration 1: growth of deviations, and the share of stable patterns."""
     figure = Figure(figsize=(15, 9), layout="constrained")
     top, bottom = figure.subfigures(2, 1, squeeze=False).ravel()
-    panels = [*top.subplots(1, 3), *bottom.subplots(1, 2, width_ratios=[1, 1.6])]
+    panels = [*top.subplots(1, 3), *bottom.subplots(1, 3, width_ratios=[1, 1.1, 1])]
     rates = _growth_rates(panels[0], sheet)
     shares = _over_stiffness(panels[1], sheet)
     times, viscosities = _over_viscosity(panels[2], sheet)
-    force = _over_force(panels[3], sheet)
-    readings = _over_readings(panels[4], sheet)
-    ways = np.array([20.0, 25.0, 30.0, 35.0])
-    by_way = [readings[f"{way:.0f} degrees backward"] for way in ways[:-1]] + [shares[0]]
+    _over_forces(panels[3], sheet)
+    _over_readings(panels[4], sheet)
+    _over_costs(panels[5], sheet)
     sheet.found(
         doubling=MS * np.log(2.0) / rates.max(),
         viscosity=SLOW,
@@ -129,12 +134,10 @@ def figure_2(sheet: Sheet) -> Figure:
         doubling_elsewhere=MS * times[:, 0].min(),
         share=100 * shares[0],
         stiffness=np.interp(0.35, shares, STIFFNESS),
-        force=force,
-        way=np.interp(-0.35, -np.array(by_way), ways),
         rise=100 * np.diff(shares).min(),
     )
     for ax in panels:
-        ax.legend(loc="lower right" if ax is panels[4] else "best")
+        ax.legend(loc="lower right" if ax in panels[4:] else "best")
     return figure
 
 
@@ -189,22 +192,52 @@ def _over_viscosity(ax: Axes, sheet: Sheet) -> tuple[Array, list[float]]:
     return times, needs
 
 
-def _over_force(ax: Axes, sheet: Sheet) -> float:
-    """Draw panel d, the share of stable patterns over the paw's force, and return the force (N) at 35%."""
-    sizes = np.array([2.0, 3.0, 4.0, 5.0, 5.5, 6.0, 6.5, 7.0, 8.5, 10.0, 12.0])
-    steps = sheet.progress(sizes, "sizes of the force")
-    shares = np.array([_share(_limb(3.0)[1].matrix(_patterns(float(size), 1, 3000))) for size in steps])
-    sheet.table("D", paw_force_N=sizes, share=shares)
-    ax.plot(sizes, 100 * shares, "o-", color=FREE)
-    ax.axhline(35.0, label="paper: 35%", **LIMIT)
-    needed = float(np.interp(-0.35, -shares, sizes))
-    ax.set(xlabel="force of the paw (N)", ylabel="stable patterns at stiffness 3 (%)")
-    ax.set_title(f"d  35% are stable at {needed:.1f} N, which the paper leaves open")
-    return needed
+def _over_forces(ax: Axes, sheet: Sheet) -> None:
+    """Draw panel d: the paw's force with which 35% of the patterns are stable, over its direction."""
+    sizes = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 12.0])
+    ways, sides, (animal, short) = np.arange(0.0, 51.0, 5.0), (-10.0, 0.0, 10.0), _limb(3.0)
+    grid = np.array([(side, way, size) for side in sides for way in ways for size in sizes])
+    (inward, backward), shares = np.deg2rad(grid[:, :2].T), np.zeros(len(grid))
+    pushes = np.stack([np.sin(backward) * np.cos(inward), np.cos(backward) * np.cos(inward), np.sin(inward)], 1)
+    for k in sheet.progress(range(len(grid)), "forces of the paw"):
+        with suppress(Infeasible):  # no pattern produces it
+            force = grid[k, 2] * pushes[k]
+            shares[k] = _share(short.matrix(sample_patterns(animal, POSTURE, 500, reaction=force, thin=100, seed=1)))
+    sheet.table("D", **dict(zip(("inward_deg", "backward_deg", "paw_force_N"), grid.T, strict=True)), share=shares)
+    needed = [[np.interp(-0.35, -row, sizes) for row in block] for block in shares.reshape(len(sides), len(ways), -1)]
+    names = ("10 degrees outward", "straight", "10 degrees inward")
+    for name, forces, style in zip(names, needed, ("--", "-", ":"), strict=True):
+        ax.plot(ways, forces, style, color=FREE, label=name)
+    ax.plot(35.0, 8.5, "o", color="k", label="in the other panels")
+    ax.set(xlabel="direction of the paw's push (degrees backward of down)", ylabel="force of the paw (N)", ylim=(0, 12))
+    ax.set_title("d  with this force 35% are stable at stiffness 3")
+    middle = np.array(needed[1])
+    sheet.found(force=middle[ways == 35.0][0], way=np.interp(-8.5, -middle[middle.argmax() :], ways[middle.argmax() :]))
+    sheet.found(least_force=np.min(needed), greatest_force=np.max(needed))
 
 
-def _over_readings(ax: Axes, sheet: Sheet) -> dict[str, float]:
-    """Draw panel e, and return the share of stable patterns under the assumptions of `_readings`."""
+def _over_costs(ax: Axes, sheet: Sheet) -> None:
+    """Draw panel f: growth rate over summed squared activation of patterns that minimise a cost, and of others."""
+    animal, short = _limb(3.0)
+    weights = np.array([0.0, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 200.0])
+    costs = np.array([stiff_pattern(animal, POSTURE, reaction=PAW_FORCE, weight=float(weight)) for weight in weights])
+    stable = most_stable(animal, POSTURE, reaction=PAW_FORCE)
+    least = equilibrate(animal, POSTURE, reaction=PAW_FORCE).activation
+    named = {"random": _patterns(8.5, 1)[::10], "best of a random search": stable[None], "least stress": least[None]}
+    for (name, patterns), style in zip((named | {"cost": costs}).items(), (".", "s", "^", "o-"), strict=True):
+        effort, rates = (patterns**2).sum(1), growth(short.matrix(patterns))
+        ax.plot(effort, rates, style, ms=3 if style == "." else 6, label=name)
+        sheet.table(f"F_{name.replace(' ', '_')}", summed_squared_activation=effort, growth_per_s=rates)
+        k = int(np.flatnonzero(weights == 5.0)[0]) if name == "cost" else slice(None)
+        sheet.found(name.split()[0], _growth=rates[k].mean(), _effort=effort[k].mean())
+    ax.axhline(0.0, color="k", lw=1)
+    ax.set(xlabel="summed squared activation", ylabel="growth rate of the fastest deviation (1/s)", ylim=(-40, 30))
+    ax.set_title("f  a cost on activation and stiffness")
+    sheet.found(effort=sheet.values["cost_effort"] / sheet.values["random_effort"])
+
+
+def _over_readings(ax: Axes, sheet: Sheet) -> None:
+    """Draw panel e, the share of stable patterns under the assumptions of `_readings`."""
     readings = _readings()
     values = 100 * np.array([*readings.values()])
     sheet.table("E", reading=[*readings], share=values / 100)
@@ -215,17 +248,6 @@ def _over_readings(ax: Axes, sheet: Sheet) -> dict[str, float]:
     ax.set(xlabel="stable patterns at stiffness 3 and 8.5 N (%)")
     ax.set_title("e  what else the paper leaves open")
     ax.invert_yaxis()
-    return readings
-
-
-def _seconds(call: Callable[[], Any], count: int) -> float:
-    """Return the shortest time of ``count`` calls, s; other load on the machine only adds to it."""
-    times = []
-    for _ in range(count):
-        begin = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - begin)
-    return min(times)
 
 
 def illustration_2(sheet: Sheet) -> Figure:
@@ -241,9 +263,9 @@ def illustration_2(sheet: Sheet) -> Figure:
     start = {"q": POSTURE, "activation": pattern}
     A = short.matrix(pattern)
     times = {
-        "A by differences": _seconds(lambda: linearise(animal, start), 200),
-        "A by the shortcut": _seconds(lambda: short.matrix(pattern), 2000),
-        "eigenvalues of A": _seconds(lambda: np.linalg.eigvals(A), 500),
+        "A by differences": min(repeat(lambda: linearise(animal, start), number=1, repeat=200)),
+        "A by the shortcut": min(repeat(lambda: short.matrix(pattern), number=1, repeat=2000)),
+        "eigenvalues of A": min(repeat(lambda: np.linalg.eigvals(A), number=1, repeat=500)),
     }
     faster = times["A by differences"] / times["A by the shortcut"]
 

@@ -100,11 +100,11 @@ class Taps:
     peak_moment: Array  # (B,) N m; without a peg, the largest modulus while the base moves
 
 
-def tap(frequency: ArrayLike, place: ArrayLike, dt: float = 2e-5) -> Taps:
+def tap(frequency: ArrayLike, place: ArrayLike, dt: float = 2e-5, friction: float = 0.0) -> Taps:
     """Turn the base from -14 to 6 degrees by half a sine of ``frequency`` (B,) Hz, then hold it for `HOLD` s."""
     frequency, place = np.broadcast_arrays(np.asarray(frequency, float), np.asarray(place, float))
     rise, middle, half = 0.5 / frequency, np.deg2rad(-4.0), np.deg2rad(10.0)
-    whisker = Whisker(dt=dt)
+    whisker = Whisker(WhiskerParams(friction=friction), dt=dt)
     drive, start = follow(dt, lambda t: middle - half * np.cos(2 * np.pi * frequency * np.clip(t, 0.0, rise)))
     start |= _peg(place, whisker.params.length)
     signals = ("base_angle", "base_rate", "base_wrench", "contact_force")
