@@ -343,7 +343,7 @@ def test_the_recipe_and_the_best_constant_can_be_entered(tmp_path, monkeypatch):
     entrants.do(Piece(SWIM, CONSTANT, episodes=4), tmp_path)
     results.gather(tmp_path)
     assert verdict(tmp_path) == ([], [], 2)
-    assert {piece.name for piece in pieces(SWIM)} >= {"random", "zero", "baseline", CONSTANT, "replay of trained"}
+    assert {piece.name for piece in pieces(SWIM)} >= {"random", "baseline", CONSTANT, "replay of trained"}
     (one,) = pieces(SWIM, entered=[entrants.RECIPE], seeds=1)
     assert (one.marks, one.track) == ((recipe(SWIM)["steps"],), "open")
 

@@ -10,12 +10,10 @@ from gymnosoma.agents.controllers.lamprey import (
     TravellingWave,
     WaypointSteering,
 )
-from gymnosoma.agents.policies.evaluation import evaluate
-from gymnosoma.agents.policies.lookup import find_policy
 from gymnosoma.agents.policies.registry import task_of
 from gymnosoma.envs import simulate
 from gymnosoma.envs.lamprey import Lamprey, LampreyParams
-from gymnosoma.envs.lamprey.tasks import Economy, Escape, Weakened
+from gymnosoma.envs.lamprey.tasks import Economy, Escape
 
 MASS = np.asarray(LampreyParams().mass)
 
@@ -88,7 +86,7 @@ def test_action_modes(name):
     env_id = f"gymnosoma/Lamprey{name}-v0"
     for mode in gymnasium.make(env_id).unwrapped.task.action_modes:
         env = gymnasium.make(env_id, actions=mode).unwrapped
-        env.reset(seed=0, options={"weakness": 0.0} if isinstance(env.task, Weakened) else None)
+        env.reset(seed=0, options={"weakness": 0.0})
         action = env.action_space.sample()
         env.step(action)
         for _ in range(50):
@@ -101,23 +99,7 @@ def test_action_modes(name):
         values = drive[:, -env.task.action_size :]
         assert env.task.action_from_values(values)[0] == pytest.approx(action, abs=1e-6)
         assert (abs(env.action_space.low) == 1.0).all()
-        if mode == "residual":
-            assert drive[0, :3] == pytest.approx([env.task.tonic, 0.0, 0.7])
-            with pytest.raises(ValueError, match="residual"):
-                env.task.action_from_drive(drive)
-        else:
-            assert env.task.action_from_drive(drive)[0] == pytest.approx(action, abs=1e-6)
-
-
-@pytest.mark.parametrize("name", ["Economy", "Escape"])
-def test_zero_actions_are_the_animal(name):
-    """By default the cord in the loop does what the baseline does through the motoneurons, but for float32 actions."""
-    env_id = f"gymnosoma/Lamprey{name}-v0"
-    zeros, own = (evaluate(env_id, find_policy(env_id, policy), 8) for policy in ("zero", "baseline"))
-    inside = evaluate(env_id, find_policy(env_id, "baseline"), 8, actions="residual")
-    assert np.array_equal(zeros.returns, inside.returns)
-    assert zeros.returns == pytest.approx(own.returns, abs=1e-5)
-    assert zeros.info["centre"] == pytest.approx(own.info["centre"], abs=1e-6)
+        assert env.task.action_from_drive(drive)[0] == pytest.approx(action, abs=1e-6)
 
 
 def test_what_is_added_to_the_steered_cord(monkeypatch):
@@ -193,12 +175,18 @@ def test_a_wave_answers_each_row_by_its_own_parameters():
 @pytest.mark.full
 def test_waypoints_are_counted_and_follow_each_other():
     envs = gymnasium.make_vec("gymnosoma/LampreyWaypoints-v0", num_envs=2)
+    envs.reset(seed=0, options={"turning": 0.0})
+    legs = np.diff(envs.batch.memory["waypoint"], axis=1)
+    assert np.ptp(np.unwrap(np.arctan2(*legs.T)), 0) == pytest.approx(0.0, abs=1e-9)
     envs.reset(seed=0)
+    legs = np.diff(envs.batch.memory["waypoint"], axis=1)
+    turns = np.diff(np.unwrap(np.arctan2(legs[..., 1], legs[..., 0])))[:, 7:15] % (2 * np.pi)
+    assert (np.sort(turns // (np.pi / 4)) == np.arange(8)).all()
     rows, memory = envs.batch.rows, envs.batch.memory
     gaps = np.linalg.norm(np.diff(memory["waypoint"], axis=1), axis=2)
     assert ((gaps > 0.6 - 1e-9) & (gaps < 1.2 + 1e-9)).all()
     memory["waypoint"][0, 0] = rows["centre"][0] + 0.05
     memory["away"][0] = np.hypot(0.05, 0.05)
-    *_, info = envs.step(np.zeros((2, 3)))
+    *_, info = envs.step(np.zeros((2, 6)))
     assert info["reached"].tolist() == [1.0, 0.0]
     assert abs(info["distance"]).max() < 0.1

@@ -9,7 +9,6 @@ import pytest
 
 from gymnosoma.agents.policies.evaluation import evaluate
 from gymnosoma.agents.policies.lookup import find_policy
-from gymnosoma.agents.policies.registry import task_of
 from gymnosoma.envs import check_vector_env, register_model
 from gymnosoma.envs.neuromechanic.hindlimb import (
     LARGEST_REFLEX,
@@ -133,15 +132,6 @@ def test_the_reflex_excites_what_is_stretched():
     excited = [stretch_reflex(arm, np.full(7, 1e-6), np.zeros(7), 40.0, 0.0) for arm in task.arm]
     assert excited == pytest.approx(40.0 * stretch, abs=1e-4 * 40.0 * np.abs(stretch).max())
     assert max(abs(stretch_reflex(arm, np.ones(7), np.ones(7))) for arm in task.arm) == LARGEST_REFLEX
-
-
-def test_zero_actions_are_the_animals_own_controller():
-    """But for the rounding of observations that the reflex as an agent reads; measured: returns within 4e-6."""
-    own, zero = (evaluate(HOLD, find_policy(HOLD, name), 32, seed=60_000) for name in ("baseline", "zero"))
-    assert task_of(HOLD).actions == "residual" and own.failures == zero.failures
-    np.testing.assert_allclose(zero.returns, own.returns, rtol=0, atol=2e-5)
-    with pytest.raises(ValueError, match="actions='residual' adds to the reference controller"):
-        evaluate(HOLD, find_policy(HOLD, "integral"), 1, actions="residual")
 
 
 def test_actions_move_the_posture_to_which_the_reflex_pulls():

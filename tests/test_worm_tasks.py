@@ -39,24 +39,6 @@ WORMS = [each for each in IDS if ".worm." in module(*each.values) and references
 """Those that have a controller of the animal's own."""
 
 
-@pytest.mark.parametrize("env_id", WORMS)
-def test_zero_actions_are_the_animals_own_controller(env_id):
-    """Measured: returns within 2e-6, float32 of observations and actions; with another body, too."""
-    assert task_of(env_id).actions == "residual"
-    for arguments in ({}, {"split": "robust"}):
-        zero, own, asked = (
-            evaluate(env_id, find_policy(env_id, policy), 4, seed=60_000, **arguments, **env)
-            for policy, env in (("zero", {}), ("baseline", {}), ("baseline", {"actions": "residual"}))
-        )
-        assert np.array_equal(asked.returns, zero.returns) and own.lengths.tolist() == zero.lengths.tolist()
-        np.testing.assert_allclose(own.returns, zero.returns, rtol=0, atol=2e-5)
-        np.testing.assert_allclose(own.info["centre"], zero.info["centre"], rtol=0, atol=1e-9)
-    for reference in [*references_of(env_id)][1:2]:
-        other = find_policy(env_id, reference)
-        with pytest.raises(ValueError, match="actions='residual' adds"):
-            evaluate(env_id, other, 1, **{"actions": "residual"} if other.env["actions"] == "angles" else other.env)
-
-
 @pytest.mark.parametrize("actions", ["modes", "angles"])
 def test_a_worm_of_four_rods_has_three_modes(actions):
     """Of six cosines at three joints some are the same: once no drive became an action of them."""

@@ -136,7 +136,7 @@ def row(env_id: str, learned: Policy | None, episodes: int) -> dict[str, Any]:
     open_policy = GUESS if GUESS in own else f"replay of {closed}"
     open_score = scores[GUESS].mean() if GUESS in own else play(replay(env_id, closed_policy))[0].mean()
     best, width = scores[closed], scale["best"] - scale["floor"]
-    other = scores["baseline"] if closed != "baseline" and "baseline" in own else play(find_policy(env_id, "zero"))[0]
+    other = scores["baseline"]
     half = t.ppf(0.975, episodes - 1) * np.std(best - other, ddof=1) / np.sqrt(episodes) / width
     players = [own[script], *([] if learned is None else [learned])]
     body = physiology(env_id, players, seed=VALIDATION_SEED)

@@ -95,7 +95,9 @@ class PlannedWave(SteeredWave):
         return ((1.0 - share) * self._knots[row, knot] + share * self._knots[row, knot + 1])[:, None]
 
 
-def _planned_waves(duration: float, knots: int, steering: float, **parameters: tuple[float, float]) -> Oracle:
+def _planned_waves(
+    duration: float, knots: int, steering: float, env: Mapping[str, Any] = {}, **parameters: tuple[float, float]
+) -> Oracle:
     """Make an oracle of a steered wave and a plan of its bias.
 
     ``parameters`` are the searched parameters, each with its initial value and standard deviation. ``steering`` is the
@@ -108,7 +110,7 @@ def _planned_waves(duration: float, knots: int, steering: float, **parameters: t
 
     start, spread = np.array(list(parameters.values())).T
     plan = np.zeros(knots)
-    return Oracle(make, [*start, *plan], [*spread, *(plan + steering)], {"actions": "motoneuron"})
+    return Oracle(make, [*start, *plan], [*spread, *(plan + steering)], {"actions": "motoneuron", **env})
 
 
 def _known_load(task: HindlimbHold, numbers: Floats) -> Controller:
@@ -137,8 +139,18 @@ ORACLES: dict[type, Oracle] = {
         strengthening=(0.7, 0.3),
         offset=(-0.45, 0.2),
     ),
+    # A swim straight ahead, without any turn.
     lamprey.Waypoints: _planned_waves(
-        30.0, 7, 0.05, frequency=(2.15, 0.2), wavelength=(1.4, 0.2), head=(0.9, 0.1), tail=(0.6, 0.1), gain=(0.36, 0.1)
+        20.0,
+        2,
+        0.02,
+        frequency=(4.32, 0.2),
+        wavelength=(0.997, 0.1),
+        head=(2.79, 0.3),
+        tail=(0.455, 0.3),
+        gain=(0.3, 0.1),
+        offset=(-0.148, 0.1),
+        env={"randomize": {"turning": (0.0, 0.0)}},
     ),
     lamprey.Escape: _planned_waves(
         4.0, 4, 0.7, frequency=(5.0, 0.5), wavelength=(0.82, 0.06), head=(0.5, 0.3), tail=(2.5, 0.8)

@@ -62,7 +62,7 @@ def publish(add: tuple[Path, ...] = (), floors: bool = False, ship: Path | None 
 
     Args:
         add: Files of results of ``benchmark run``; they replace those of the same ids and entrants.
-        floors: Set the lower reference of each scale to the better of the animal's own controller and zero actions.
+        floors: Set the lower reference of each scale to the score of the animal's own controller.
         ship: Folder of ``benchmark run --learner recipe``; the best training of each id is copied into assets/policies.
         check: List files and figures that are out of date, with exit status 1 if there are any, and write nothing.
     """
@@ -171,13 +171,9 @@ def _six(value: float) -> float:
 
 
 def floors_of(rows: Sequence[tables.Row]) -> dict[str, float]:
-    """Return the lower reference of each id's scale: the better of the animal's own controller and zero actions."""
-    floors = {}
-    for env_id in all_ids():
-        cells = tables.at(rows, env_id)
-        if means := [cells[name].score.mean for name in ("baseline", "zero") if name in cells]:
-            floors[env_id] = float(f"{max(means):.4g}")
-    return {env_id: floor for env_id, floor in floors.items() if normaliser(env_id)}
+    """Return the lower reference of each id's scale: the score of the animal's own controller."""
+    cells = {env_id: tables.at(rows, env_id).get("baseline") for env_id in all_ids() if normaliser(env_id)}
+    return {env_id: float(f"{cell.score.mean:.4g}") for env_id, cell in cells.items() if cell}
 
 
 def freeze(entries: Mapping[str, Mapping[str, Any]]) -> None:

@@ -139,7 +139,7 @@ def pieces(
     """List the pieces of an environment, without missing policies, such as a trained one.
 
     Args:
-        policies: Names of policies. By default, without learners: random, zero, all references, best constant, the
+        policies: Names of policies. By default, without learners: random, all references, best constant, the
             trained policy included in the package, and a replay of one of these.
         entered: Names of learners.
         seeds: Number of trainings per learner, with seeds 0, 1, ...
@@ -153,7 +153,7 @@ def pieces(
     }
     if policies is None:
         replayed = ["trained"] if not absent["trained"] else [*own][1:2] or [*own]
-        policies = ["random", "zero", *own, CONSTANT, "trained", *(f"{REPLAY}{name}" for name in replayed)]
+        policies = ["random", *own, CONSTANT, "trained", *(f"{REPLAY}{name}" for name in replayed)]
         policies = () if entered else policies
     work = [Piece(env_id, name, episodes=count) for name in dict.fromkeys(policies) if not absent.get(name)]
     for name in dict.fromkeys(entered):

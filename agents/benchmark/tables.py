@@ -1,6 +1,6 @@
 """Tables of the mean score of each entrant on each environment, in the unit of the score and on a common scale.
 
-On the scale, 0 is the better of the animal's own controller and zero actions, and 1 is a bound or the score of an
+On the scale, 0 is the animal's own controller, and 1 is a bound or the score of an
 oracle.
 """
 
@@ -189,7 +189,7 @@ def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def policies(rows: Sequence[Row]) -> str:
     """Format a Markdown table of fixed policies and of the recipe, in the unit of each score."""
-    head = ["id", "task", "score", "zero", "animal's own controller", "best other reference"]
+    head = ["id", "task", "score", "animal's own controller", "best other reference"]
     head += ["best constant parameters", "replay", "trained by the recipe", "trained, shipped", "counts as 1"]
     bold, lines = ahead(rows), []
     for env_id in all_ids():
@@ -209,7 +209,6 @@ def policies(rows: Sequence[Row]) -> str:
                 f"`{env_id.split('/')[1]}`",
                 summary(task_class(env_id)).rstrip("."),
                 name if score.unit == "1" else f"{name}, {score.unit}",
-                _text(cells.get("zero")),
                 _text(cells.get("baseline")),
                 f"{_text(others[best])} `{best}`" if better and best else "",
                 _text(cells.get(CONSTANT)),

@@ -356,7 +356,7 @@ REFERENCES: References = {
         "baseline": Reference(_own, _MOTONEURON, _STEERING),
         "wave": _wave_of(Economy),
     },
-    Waypoints: {"baseline": Reference(_waypoints, bounds=_STEERING), "wave": _wave_of(Waypoints)},
+    Waypoints: {"baseline": Reference(_own, _MOTONEURON, _STEERING), "wave": _wave_of(Waypoints)},
     Escape: {
         "baseline": Reference(_own, _MOTONEURON, _STEERING),
         "wave": _wave_of(Escape),

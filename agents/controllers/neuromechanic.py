@@ -206,7 +206,7 @@ def _gains(task: StandGains, stiffness: float = STIFFNESS, damping: float = DAMP
     return ConstantDrive(np.array([0.0, stiffness, damping]))
 
 
-_EXCITATION = {"actions": "excitation"}
+_EXCITATION, _OWN_GAINS = {"actions": "excitation"}, {"actions": "gains"}
 _GAINS = {"stiffness": (0.0, StandGains.largest_stiffness), "damping": (0.0, StandGains.largest_damping)}
 
 REFERENCES: References = {
@@ -222,6 +222,9 @@ REFERENCES: References = {
         "least_stress": Reference(_least_stress, _EXCITATION),
         "most_stable": Reference(lambda task: ConstantDrive(task.stable_pattern), _EXCITATION),
     },
-    StandGains: {"baseline": Reference(_gains, bounds=_GAINS), "scheduled": Reference(drop_task(ScheduledGains))},
+    StandGains: {
+        "baseline": Reference(_gains, _OWN_GAINS, _GAINS),
+        "scheduled": Reference(drop_task(ScheduledGains), _OWN_GAINS),
+    },
     Pose: {"baseline": Reference(Pull, bounds={"gain": (0.1, 10.0), "damping": (0.0, 0.5)})},
 }

@@ -21,7 +21,7 @@ from ..core.model.control import Floats
 from ..core.model.quantities import Option
 from .animal import Lamprey, excite, stretch
 from .isolated import IsolatedCord
-from .params import LARGEST_TONIC, LampreyParams, paper_cord, read_circuit, table
+from .params import LARGEST_TONIC, LampreyParams, paper_cord, read_circuit
 from .steering import Steering, command, steer
 
 _TONIC = f"tonic level of the cord; above {LARGEST_TONIC:g} the rhythm breaks down"
@@ -48,6 +48,10 @@ class _Steered(Lamprey):
 class LampreyTask(Task):
     """Base class of the lamprey's tasks: actions, observations and reward; subclasses add `way` and `distance`.
 
+    One side has lost a hidden share of its excitation, from head to tail. Inhibition is intact. With
+    ``actions="brainstem"``, the outputs of all segments on that side are weakened instead. The drive of the joints
+    follows commands with a time constant, which limits rhythms to the animal's range.
+
     ## Rewards
 
     The reward of each step, in body lengths per second, is ``r = (d - {price:g} e) / (L T)``:
@@ -65,8 +69,8 @@ class LampreyTask(Task):
     ## Starting State
 
     The lamprey is at rest, with a random smooth bend (up to 0.02 rad per mode) and a random heading. In a spinal cord,
-    the excitatory interneurons of one side start with a weak excitation. With {lesions}, further options lesion, cut or
-    bathe the cord.
+    the excitatory interneurons of one side start with a weak excitation. With ``actions="brainstem"``, further options
+    lesion, cut or bathe the cord.
 
     ## Version History
 
@@ -74,27 +78,35 @@ class LampreyTask(Task):
     """
 
     animal: Lamprey
-    action_modes: tuple[str, ...] = ("motoneuron", "muscle", "brainstem", "residual")
+    action_modes: tuple[str, ...] = ("residual", "motoneuron", "muscle", "brainstem")
     tonic = 0.4
-    """Best tonic level of the cord at this cost; used with ``actions="residual"`` if ``steering`` is None."""
-    steering: Steering | None = None
-    """Steering of a cord in the loop, to which ``actions="residual"`` then adds commands; None without this cord."""
+    """Best tonic level of the cord at this cost."""
+    steering = Steering()
+    """Steering of the cord in the loop, to which ``actions="residual"`` adds commands."""
     amplitude = 1.0
     """Maximum residual command of one spatial cosine."""
     price = 1.6
     """Cost of energy, m/J: slope of speed over power in steady swimming of the cord at the level ``tonic``."""
     score = Score("priced_distance", "m")
     physiology = measures("lamprey", "LampreyTask")
-    remembers = {"action": "({self.action_size},)f8", "before": "2f8", "energy": "f8", "gained": "f8"}
-    """Previous action, centre before it (m), and since the start energy (J) and distance minus cost (m)."""
+    remembers: Mapping[str, str] = {
+        **{"action": "({self.action_size},)f8", "before": "2f8", "energy": "f8", "gained": "f8"},
+        **{"strength": "2f8", "excited": "({self.muscles},)f8"},
+    }
+    """Previous action, centre before it (m), and since the start energy (J) and distance minus cost (m); strength of
+    the left and right side, and drive of the joints after the lag."""
     reported = ["time", "centre", "work"]
     informs = dict.fromkeys(("energy_spent", "distance", "economy", "priced_distance"), "f8")
     drives = True
-    residual_to = "the output of the cord; zero actions are the cord alone"
+    residual_to = "the commands of a steered cord, which are those of zero actions"
     control_rate = 50.0
-    head_extra = table()["head_extra"]
-    """Relative increase of the drive in the head segments of a cord that actions do not drive."""
-    options = {"current": Option(-1.0, 1.0, "m/s", "velocity of the water, x and y", (2,))}
+    options: Mapping[str, Option] = {
+        "current": Option(-1.0, 1.0, "m/s", "velocity of the water, x and y", (2,)),
+        "weakness": Option(-1.0, 1.0, "1", "share of excitation lost on the left (below 0) or the right side"),
+    }
+    hidden: Mapping[str, Hidden] = {"weakness": Hidden(-0.4, 0.4, paper=0.0)}
+    lag = 0.035
+    """Time constant of the drive of the joints after a command, s."""
     arguments = {
         **Task.arguments,
         "scheme": (
@@ -119,15 +131,15 @@ class LampreyTask(Task):
     ) -> None:
         super().__init__(**common)
         body = read_params("params", params, LampreyParams())
-        steered = self.actions == "residual" and self.steering is not None
-        self.corded = self.actions in ("brainstem", "residual") and not steered
+        self.corded = self.actions == "brainstem"
         """Whether the cord or another circuit is part of the animal."""
-        if circuit is not None and not (self.corded or steered):
+        nerves = read_circuit(circuit) if self.actions in ("brainstem", "residual") else None
+        if circuit is not None and nerves is None:
             raise ValueError(f"circuit needs actions='brainstem' or 'residual', got actions={self.actions!r}")
-        nerves = read_circuit(circuit) if self.corded or steered else None
         self.cord: IsolatedCord | None = None
         """Cord in the loop that the task steers; its state is in ``memory``."""
-        if steered and nerves is not None:
+        if self.actions == "residual":
+            assert nerves is not None
             if nerves[nerves.muscles].dynamics != "ekeberg":
                 raise ValueError(
                     "circuit: muscles must be driven by a population with dynamics 'ekeberg' if actions='residual', "
@@ -151,18 +163,13 @@ class LampreyTask(Task):
         """Scratch space of `mass_mean`."""
         if not self.corded:
             nervous = (*paper_cord().options(), "lesion")
-            self.unavailable = dict.fromkeys(nervous, f"{self.lesions}, with a cord in the animal")
-            if not steered:
+            self.unavailable = dict.fromkeys(nervous, "actions='brainstem', with a cord in the animal")
+            if self.cord is None:
                 self.unavailable["feedback"] = "a cord: actions='brainstem' or 'residual'"
-
-    @property
-    def lesions(self) -> str:
-        """Action modes with a cord in the animal, as text."""
-        return "actions='brainstem'" if self.steering else "actions='brainstem' or 'residual'"
 
     def memory_fields(self) -> list[tuple[Any, ...]]:
         fields = super().memory_fields()
-        if self.cord is None or self.steering is None:
+        if self.cord is None:
             return fields
         recent = ("recent", "f8", (2, self.steering.kept(self.control_rate)))
         cord = ("neuron", "f8", self.cord.state["neuron"].shape), ("commanded", "f8", (self.muscles,))
@@ -190,16 +197,11 @@ class LampreyTask(Task):
             return {"motoneuron": ActionField(size, -1.0, 1.0, "1", meaning)}
         if mode == "muscle":
             return {"muscle": ActionField(size, 0.0, 1.0, "1", f"output of {each}, without a delay")}
-        if self.steering is not None:
-            meaning = (
-                f"added to the commands of a cord, which is steered to the goal, for {each}: amplitudes of {MODES} "
-                f"cosines along the body, left, then right; the sum is clipped to -1 .. 1"
-            )
-            return {"residual": ActionField(2 * MODES, -self.amplitude, self.amplitude, "1", meaning)}
         meaning = (
-            f"added to the output of {each}, in a cord with tonic level {self.tonic:g}; the sum is clipped to 0 .. 1"
+            f"added to the commands of a cord, which is steered to the goal, for {each}: amplitudes of {MODES} "
+            f"cosines along the body, left, then right; the sum is clipped to -1 .. 1"
         )
-        return {"residual": ActionField(size, -1.0, 1.0, "1", meaning)}
+        return {"residual": ActionField(2 * MODES, -self.amplitude, self.amplitude, "1", meaning)}
 
     def start(self, episodes: EpisodeStart) -> dict[str, Any]:
         draws = episodes.draw(lambda rng: rng.uniform(-1.0, 1.0, MODES + 2))
@@ -207,10 +209,19 @@ class LampreyTask(Task):
             "joint_angle": 0.02 * np.sum(draws[:, :MODES, None] * self.modes, 1),
             "heading": np.pi * draws[:, MODES],
         }
+        weakness = episodes.hidden("weakness")
+        strength = episodes.memory["strength"] = 1.0 - np.maximum(np.stack([-weakness, weakness], 1), 0.0)
         if self.corded:
             side = draws[:, MODES + 1]
             values["kick"] = np.where(side < 0.0, -0.1, 0.1) + 0.05 * side
+            segments = self.animal.state["segment_gain"].shape[1]
+            values["segment_gain"] = np.repeat(strength[:, :, None], segments, 2)
         return values
+
+    @property
+    def answer(self) -> float:
+        """Relative approach of the drive to the command in a control period."""
+        return 1.0 - np.exp(-1.0 / (self.lag * self.control_rate))
 
     def begin(self, episodes: EpisodeStart, rows: Rows) -> None:
         episodes.memory["before"] = rows["centre"]
@@ -232,13 +243,13 @@ class LampreyTask(Task):
         return self.cord is not None
 
     def prepare(self, row: Any, memory: Any, action: Any) -> None:
-        if self.circuit_in_loop and self.steering is not None:
+        if self.circuit_in_loop:
             along, left = self.way(row, memory)
             gain, limit = self.steering.gain, self.steering.limit
             memory.asymmetry = steer(along, left, row.time == 0.0, memory.recent, gain, limit)
 
     def advance_circuit(self, rows: Rows, memory: Rows) -> None:
-        assert self.cord is not None and self.steering is not None
+        assert self.cord is not None
         if len(self._cords) != len(rows):
             self._cords = self.cord.rows(len(rows))
         cords, self.cord.threads = self._cords, self.animal.threads
@@ -255,13 +266,16 @@ class LampreyTask(Task):
         memory.before[0], memory.before[1] = row.centre[0], row.centre[1]
         if self.actions != "residual":
             super().command(row, memory, action, drive)
-        elif self.circuit_in_loop:
+        else:
             for j in range(len(drive)):
                 drive[j] = min(max(memory.commanded[j] + self.added(action, j), -1.0), 1.0)
-        else:
-            drive[0], drive[1], drive[2] = self.tonic, 0.0, self.head_extra
-            for k in range(len(action)):
-                drive[3 + k] = action[k]
+        if not self.corded:
+            for j in range(self.muscles):
+                commanded = drive[j]
+                if commanded > 0.0:
+                    commanded *= memory.strength[j // self.joints]
+                memory.excited[j] += self.answer * (commanded - memory.excited[j])
+                drive[j] = memory.excited[j]
 
     def added(self, action: Any, j: int) -> Any:
         """Return the residual command of muscle ``j``, a sum of the cosines of its side."""
@@ -309,50 +323,7 @@ class LampreyTask(Task):
         info.priced_distance = memory.gained
 
 
-class Weakened(LampreyTask):
-    """Base class of tasks in which one side has lost a hidden share of its excitation, from head to tail.
-
-    Inhibition is intact. With ``actions="brainstem"``, the outputs of all segments on that side are weakened instead.
-    The drive of the joints follows commands with a time constant, which limits rhythms to the animal's range.
-    """
-
-    action_modes = ("residual", "motoneuron", "muscle", "brainstem")
-    options = {
-        **LampreyTask.options,
-        "weakness": Option(-1.0, 1.0, "1", "share of excitation lost on the left (below 0) or the right side"),
-    }
-    hidden = {"weakness": Hidden(-0.4, 0.4, paper=0.0)}
-    remembers = {"strength": "2f8", "excited": "({self.muscles},)f8"}
-    lag = 0.035
-    """Time constant of the drive of the joints after a command, s."""
-
-    def start(self, episodes):
-        values = super().start(episodes)
-        weakness = episodes.hidden("weakness")
-        strength = episodes.memory["strength"] = 1.0 - np.maximum(np.stack([-weakness, weakness], 1), 0.0)
-        if self.actions == "brainstem":
-            segments = self.animal.state["segment_gain"].shape[1]
-            values["segment_gain"] = np.repeat(strength[:, :, None], segments, 2)
-        return values
-
-    @property
-    def answer(self) -> float:
-        """Relative approach of the drive to the command in a control period."""
-        return 1.0 - np.exp(-1.0 / (self.lag * self.control_rate))
-
-    def command(self, row, memory, action, drive):
-        super().command(row, memory, action, drive)
-        if self.actions != "brainstem":
-            first = len(drive) - self.muscles
-            for j in range(self.muscles):
-                commanded = drive[first + j]
-                if commanded > 0.0:
-                    commanded *= memory.strength[j // self.joints]
-                memory.excited[j] += self.answer * (commanded - memory.excited[j])
-                drive[first + j] = memory.excited[j]
-
-
-class Economy(Weakened):
+class Economy(LampreyTask):
     """Reach a place in time with little energy, in a hidden current and with a weak side.
 
     ## Description
@@ -383,7 +354,7 @@ class Economy(Weakened):
     """Duration of an episode, s."""
     score = Score("priced_distance", "m", failed=-1.0)
     options = {
-        **Weakened.options,
+        **LampreyTask.options,
         "current_speed": Option(0.0, 1.0, "m/s", "speed of the current, unless ``current`` is set"),
         "current_direction": Option(-2.0 * np.pi, 2.0 * np.pi, "rad", "direction of the current"),
         "bearing": Option(-np.pi, np.pi, "rad", "bearing of the place from the body axis, positive to the left"),
@@ -430,27 +401,33 @@ class Economy(Weakened):
 
 
 class Waypoints(GoalTask, LampreyTask):
-    """Pass waypoints with little energy.
+    """Pass waypoints with little energy and a weak side.
 
     ## Description
 
-    The lamprey of Ekeberg (1993) swims to one waypoint after the other. Each is 0.6 to 1.2 m from the previous one, in
-    a random direction, and is reached when the centre of mass is within {radius:g} m. ``info["distance"]`` is the total
-    approach to these waypoints, ``info["reached"]`` the number of reached waypoints. The task is hard because most
-    waypoints require a turn, and the energy for it is expensive.
+    The lamprey of Ekeberg (1993) swims to one waypoint after the other. Each is 0.6 to 1.2 m from the previous one, and
+    is reached when the centre of mass is within {radius:g} m. Of eight successive turns, one is from each eighth of the
+    circle, in random order, so that episodes are equally hard. ``info["distance"]`` is the total approach to these
+    waypoints, ``info["reached"]`` the number of reached waypoints.
 
-    Policies are not ranked on this task: its scale ends at the score of a single policy, no oracle has been run, and
-    the mean of 256 episodes is uncertain by 3.4% of the scale, while 3% are allowed.
+    | hidden quantity | range       | effect                                                           |
+    |-----------------|-------------|------------------------------------------------------------------|
+    | ``weakness``    | -0.1 to 0.1 | share of excitation lost on the left (below 0) or the right side |
+
+    The task is hard because most waypoints require a turn with an unknown weakness, and the energy for it is expensive.
+    The drive of the joints follows commands with a time constant of 35 ms. By default, a cord in the loop swims to the
+    waypoint, and actions add to its commands. Zero actions are the animal's own controller.
     """
 
-    action_modes = ("brainstem", "motoneuron", "muscle", "residual")
-    control_rate = 20.0
+    steering = Steering(0.3, 0.6, 0.25)
     count = 48
     """Number of waypoints of an episode, more than a lamprey can reach."""
     score = Score("priced_distance", "m", failed=-25.0)
     observes = {"target": Field(2, "m", 1.0, "waypoint from the centre of mass, along and to the left of the body")}
     remembers = {"waypoint": "({self.count},2)f8", "reached": "f8", "away": "f8", "approached": "f8"}
     reported = [*LampreyTask.reported, "reached"]
+    options = {**LampreyTask.options, "turning": Option(0.0, 1.0, "1", "factor on all turns; 0: straight ahead")}
+    hidden = {"weakness": Hidden(-0.1, 0.1, paper=0.0)}
     radius = 0.1
     """Distance of the centre of mass from a waypoint at which it is reached, m."""
     arguments = {**LampreyTask.arguments, **GoalTask.arguments}
@@ -461,10 +438,14 @@ class Waypoints(GoalTask, LampreyTask):
 
     def begin(self, episodes, rows):
         super().begin(episodes, rows)
-        samples = episodes.draw(lambda rng: (rng.uniform(0.6, 1.2, self.count), rng.uniform(-np.pi, np.pi, self.count)))
-        steps = samples[:, 0, :, None] * np.stack([np.cos(samples[:, 1]), np.sin(samples[:, 1])], -1)
+        away = episodes.draw(lambda rng: rng.uniform(0.6, 1.2, self.count))
+        eighths = np.tile(np.arange(8.0), (self.count // 8, 1))
+        turns = episodes.draw(lambda rng: rng.permuted(eighths, axis=1).ravel() + rng.random(self.count))
+        turning = episodes.options.get("turning", np.ones(len(episodes)))[:, None]
+        heading = episodes.values["heading"][:, None] + np.pi + turning * 0.25 * np.pi * np.cumsum(turns, 1)
+        steps = away[..., None] * np.stack([np.cos(heading), np.sin(heading)], -1)
         episodes.memory["waypoint"] = rows["centre"][:, None] + np.cumsum(steps, 1)
-        episodes.memory["away"] = samples[:, 0, 0]
+        episodes.memory["away"] = away[:, 0]
 
     def waypoint(self, memory: Any) -> Any:
         """Return the present waypoint (x, y), m."""
@@ -507,7 +488,7 @@ def present_waypoint(task: Waypoints, memory: Rows) -> Floats:
     return memory["waypoint"][np.arange(len(memory)), place]
 
 
-class Escape(Weakened):
+class Escape(LampreyTask):
     """Escape from rest in a given direction, with a weak side and little energy.
 
     ## Description
@@ -528,7 +509,7 @@ class Escape(Weakened):
     steering = Steering(0.4, 0.6, 0.3)
     score = Score("priced_distance", "m", failed=-1.0)
     options = {
-        **Weakened.options,
+        **LampreyTask.options,
         "bearing": Option(-np.pi, np.pi, "rad", "bearing of the goal from the body axis, positive to the left"),
     }
     observes = {"direction": Field(2, "1", 1.0, "goal direction, along and to the left of the body")}

@@ -40,6 +40,7 @@ class PegTask(WhiskerTask):
         for name in ("peg_place", "peg_bearing"):
             memory[name] = episodes.hidden(name)
         memory["touched"] = np.inf
+        episodes.draw(lambda rng: rng.uniform())  # keeps the random numbers of later episodes as they were
         distance = memory["peg_place"] * self.length(episodes)
         peg = distance[:, None] * np.stack([np.cos(memory["peg_bearing"]), np.sin(memory["peg_bearing"])], 1)
         return values | {"peg": peg[:, None]}

@@ -45,7 +45,7 @@ def run(
     Args:
         ids: Environments to measure. By default, all.
         policy: Policies, as for `evaluate`, or "best constant" for optimised constant parameters. Default if there is
-            no learner: random, zero, all references, best constant, trained, and a replay of one of these.
+            no learner: random, all references, best constant, trained, and a replay of one of these.
         learner: ppo, sac, cma, recipe (trains like `train`), or module:function for your own learner (see the guide).
         seeds: Number of trainings per learner, with seeds 0, 1, ...
         marks: Numbers of steps after which learners are measured. By default, 100000 and 300000; recipe is measured
@@ -175,7 +175,7 @@ def show(rows: Sequence[tables.Row]) -> None:
         if (cell := row.cells.get(env_id))
     ]
     means = [("mean of all", names[id(row)], "", tables.text(row.mean, (), ".2f")) for row in rows if row.mean]
-    title = "Mean scores with 95% intervals; on the scale 0 is the animal, or zero actions, and 1 the best"
+    title = "Mean scores with 95% intervals; on the scale 0 is the animal, and 1 the best"
     show_table(columns, [*lines, *means], title, width=130)
 
 
