@@ -51,7 +51,7 @@ STILLS: dict[str, tuple[str, float, dict[str, float], Frame | None]] = {
     "WhiskerTap-v0": ("half_sine_8_hz", 0.07, {"peg_bearing": -0.1}, None),
     "WhiskerRegulate-v0": ("paper", 0.2, {"distance": 0.98}, None),
     "HindlimbHold-v0": ("baseline", 0.5, {}, (0.28, 0.02, 0.72, 0.7)),
-    "StandGains-v0": ("scheduled", 0.8, {"stance": 1.05, "push": -0.2}, None),
+    "StandGains-v0": ("trained", 0.8, {"stance": 1.05, "push": -0.3}, None),
 }
 """Policy, time (s), options of the reset and crop (None: the animal's) of stills with special settings.
 

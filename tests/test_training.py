@@ -3,8 +3,10 @@
 import io
 import json
 import pickle
+import re
 import shutil
 import signal
+import sys
 import zipfile
 from pathlib import Path
 
@@ -14,8 +16,12 @@ import torch
 from runs import SWIM, FullDisk, curve
 
 from gymnosoma.agents.learning.training import train
+from gymnosoma.agents.policies import repository
 from gymnosoma.agents.policies.config import read_config
+from gymnosoma.agents.policies.evaluation import evaluate
+from gymnosoma.agents.policies.lookup import find_policy
 from gymnosoma.agents.support.interruption import noted_signals
+from gymnosoma.agents.support.progress import sparkline
 from gymnosoma.cli.arguments import read_arguments
 from gymnosoma.cli.train import LAST, STOPPING
 from gymnosoma.cli.train import train as train_command
@@ -107,6 +113,32 @@ def stopped(tmp_path_factory):
 def half(stopped, tmp_path):
     """A copy of the run that was stopped."""
     return shutil.copytree(stopped, tmp_path / "run")
+
+
+def test_a_run_is_a_model_repository_that_numpy_plays(whole, tmp_path, monkeypatch):
+    """As a clone without the checkpoint; the metadata are JSON, of which YAML is a superset."""
+    clone = tmp_path / "clone"
+    clone.mkdir()
+    for name in repository.FILES:
+        shutil.copy(whole / name, clone)
+    _, head, text = (clone / "README.md").read_text("utf-8").split("---\n")
+    metadata = {key: json.loads(value) for key, value in (line.split(": ", 1) for line in head.splitlines())}
+    assert metadata["license"] == "mit" and metadata["library_name"] == "gymnosoma"
+    (result,) = metadata["model-index"][0]["results"]
+    assert result["dataset"]["type"] == SWIM and "+/-" in result["metrics"][0]["value"]
+    assert f"({repository.PICTURE})" in text and "gymnosoma evaluate WormSwim-v0" in text
+    for name in ("torch", "stable_baselines3"):
+        monkeypatch.setitem(sys.modules, name, None)
+    played = evaluate(SWIM, find_policy(SWIM, str(clone)), 1, 1000).returns[0]
+    assert played == json.loads((whole / "evaluation.json").read_text("utf-8"))[0]["return_mean"]
+
+
+def test_a_curve_is_drawn_in_a_line(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", io.TextIOWrapper(io.BytesIO(), "utf-8"))
+    assert sparkline([]) == "" and sparkline([2.0, 2.0]) == "▁▁" and sparkline([0.0, 7.0, 3.0]) == "▁█▄"
+    assert sparkline(range(48)) == "▁▂▂▃▄▄▅▅▆▇▇█"
+    monkeypatch.setattr(sys, "stderr", io.TextIOWrapper(io.BytesIO(), "ascii"))
+    assert sparkline([1.0]) == ""
 
 
 @pytest.mark.parametrize(
@@ -236,9 +268,14 @@ def test_a_recipe_is_checked(tmp_path, text, message):
         train(SWIM, tmp_path / "run", recipe_file=tmp_path)
 
 
-def test_seeds_are_trained_one_after_another(tmp_path, monkeypatch):
+def test_seeds_are_trained_one_after_another(tmp_path, capsys):
     asked = {"folder": tmp_path / "run", "num_envs": 8, "seeds": 2, "seed": 3, "episodes": 1}
     train_command("WormSwim-v0", **asked, steps=ROLLOUT)
+    told = capsys.readouterr().out
+    assert re.match(
+        rf"{SWIM}: ppo, 1,024 steps, 2 runs, about \d+ s on one core.\nPublished .*own controller 0.09", told
+    )
+    assert "below the trained policy of the package" in told and told.endswith(" --save film.mp4\n")
     one, two = (tmp_path / f"run-{k}" for k in (3, 4))
     assert [read_config(folder)["seed"] for folder in (one, two)] == [3, 4]
     shutil.rmtree(two)

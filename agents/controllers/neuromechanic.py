@@ -14,7 +14,7 @@ from gymnosoma.envs.neuromechanic.hindlimb import LARGEST_REFLEX, PAW_FORCE, POS
 from gymnosoma.envs.neuromechanic.standing import DAMPING, STIFFNESS
 from gymnosoma.envs.neuromechanic.tasks import HindlimbHold, Pose, StandGains
 
-from . import Reference, References, drop_task
+from . import Reference, References
 from .base import ByHand, moved, pressed
 
 
@@ -136,22 +136,6 @@ class Pull:
         return low + (high - low) * share
 
 
-class ScheduledGains:
-    """Gains of the standing figure's reflexes as linear functions of delay and stance.
-
-    The coefficients are the mean of an evolution strategy after 30 generations on 48 episodes of the training split.
-    Stiffness and damping decrease with the delay and the distance of the feet.
-    """
-
-    reads = ("delay", "stance")
-
-    def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
-        """Return splay (0, because the task sets it), stiffness and damping (B, 3)."""
-        delay, stance = (signals["delay"] - 0.11) / 0.03, (signals["stance"] - 1.2) / 0.2
-        stiffness = 252.0 - 43.0 * delay - 51.0 * stance
-        return np.hstack([np.zeros_like(delay), stiffness, 77.0 - 4.3 * delay - 13.5 * stance])
-
-
 class Steering(ByHand):
     """Keyboard control of the gains of the standing figure's reflexes."""
 
@@ -206,7 +190,7 @@ def _gains(task: StandGains, stiffness: float = STIFFNESS, damping: float = DAMP
     return ConstantDrive(np.array([0.0, stiffness, damping]))
 
 
-_EXCITATION, _OWN_GAINS = {"actions": "excitation"}, {"actions": "gains"}
+_EXCITATION = {"actions": "excitation"}
 _GAINS = {"stiffness": (0.0, StandGains.largest_stiffness), "damping": (0.0, StandGains.largest_damping)}
 
 REFERENCES: References = {
@@ -222,9 +206,6 @@ REFERENCES: References = {
         "least_stress": Reference(_least_stress, _EXCITATION),
         "most_stable": Reference(lambda task: ConstantDrive(task.stable_pattern), _EXCITATION),
     },
-    StandGains: {
-        "baseline": Reference(_gains, _OWN_GAINS, _GAINS),
-        "scheduled": Reference(drop_task(ScheduledGains), _OWN_GAINS),
-    },
+    StandGains: {"baseline": Reference(_gains, {"actions": "gains"}, _GAINS)},
     Pose: {"baseline": Reference(Pull, bounds={"gain": (0.1, 10.0), "damping": (0.0, 0.5)})},
 }

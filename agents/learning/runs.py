@@ -21,7 +21,7 @@ from ..policies.card import check_widths
 from ..policies.config import CONFIG
 from ..policies.registry import ALGORITHMS, task_of, versions
 from ..support.files import replacing
-from ..support.progress import progress_bar
+from ..support.progress import progress_bar, sparkline
 from ..support.schema import OBJECT, TEXT, Check, held, read_json, typed
 
 CURVE = ("steps", "seconds", "episodes", "return", "score")
@@ -214,7 +214,8 @@ class Run:
             line = f"{steps},{seconds:.2f},{episodes},{mean:.6g},{score:.6g}"
             self.record["curve"].append(line)
             self.show(steps)
-            text = f"return {mean:.2f}, {self.score.name} {score:.4g} {self.score.unit}"
+            curve = sparkline([float(each.rpartition(",")[2]) for each in self.record["curve"]])
+            text = f"return {mean:.2f}, {self.score.name} {score:.4g} {self.score.unit} {curve}".rstrip()
             self._bar.set_postfix_str(text, refresh=False)
             row = dict(zip(CURVE, map(float, line.split(",")), strict=True))
             self._watch(row)

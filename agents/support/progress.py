@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -42,3 +43,14 @@ def hidden() -> Iterator[None]:
         yield
     finally:
         display = before
+
+
+def sparkline(values: Sequence[float], width: int = 12) -> str:
+    """Draw numbers as bars of text, each the mean of a part of them; empty if standard error cannot show these."""
+    if "utf" not in (getattr(sys.stderr, "encoding", None) or "").lower():
+        return ""
+    parts = min(len(values), width)
+    ends = [len(values) * k // parts for k in range(parts + 1)] if parts else []
+    means = [sum(values[a:b]) / (b - a) for a, b in itertools.pairwise(ends)]
+    low, span = min(means, default=0.0), max(means, default=0.0) - min(means, default=0.0)
+    return "".join("▁▂▃▄▅▆▇█"[round(7 * (mean - low) / span) if span else 0] for mean in means)

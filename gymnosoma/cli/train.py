@@ -6,17 +6,24 @@ import json
 import re
 import signal
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from gymnosoma.agents.policies.registry import full_id, references_of
+import gymnasium
+import numpy as np
+
+from gymnosoma.agents.policies.lookup import shipped
+from gymnosoma.agents.policies.registry import full_id, references_of, task_class
+from gymnosoma.agents.policies.repository import PICTURE, write_repository
 from gymnosoma.agents.support.files import check_saved, locked, replacing
 from gymnosoma.agents.support.interruption import noted_signals
 from gymnosoma.agents.support.workers import Unfinished, Workers, watched, workers
 from gymnosoma.envs import register_model
 from gymnosoma.envs.core.arguments import whole
+from gymnosoma.envs.core.env.documentation import figures
 
 from .arguments import Arguments, Id, Params, Processes, folder_part, read_arguments
 from .evaluate import measure, show
@@ -58,6 +65,9 @@ def train(
     processes: Processes = 1,
 ) -> None:
     """Train a policy and compare it with the animal's own controllers.
+
+    It first prints the expected time, and the scores of the animal and of the policy included in the package. The
+    progress bar shows the learning curve. The run folder is a model repository, see the guide "Train and evaluate".
 
     Ctrl-C and SIGTERM stop the training after the current update and save the run; --resume continues it exactly. A
     second Ctrl-C stops immediately, and the updates after the last checkpoint are lost.
@@ -124,8 +134,11 @@ def train(
     folders = {k: stem.with_name(f"{stem.name}-{k}") for k in range(seed, seed + seeds)}
     if folder is not None and seeds == 1:
         folders = {seed: folder}
+    config: dict[str, Any] = {}
     for k, place in folders.items():
-        replace(request, seed=k).check(place, resume=resume and (seeds == 1 or (place / "config.json").exists()))
+        again = resume and (seeds == 1 or (place / "config.json").exists())
+        config = replace(request, seed=k).check(place, resume=again)
+    _announce(config, seeds)
     if several:
         with workers(processes) as engine:
             rows = _train_together(request, folders, episodes, engine)
@@ -133,16 +146,65 @@ def train(
         rows = []
         for k, place in folders.items():
             rows.append(_train_one(replace(request, seed=k), place, episodes))
-    names = [*references_of(env_id), "random"]
+    names = [*references_of(env_id), "random", *(["trained"] if shipped(env_id).is_dir() else [])]
     others = measure(env_id, names, episodes, 1000)
     for place, row in zip(folders.values(), rows, strict=True):
         _note_scores(place, row, others)
+        show_episode(env_id, str(place), place / PICTURE, **arguments)
+        write_repository(place)
     show([*rows, *others])
     for place in folders.values() if model is not None or film is not None else ():
         path = place / "episode.gif" if film is None or len(folders) > 1 else film
         show_episode(env_id, str(place), path, **arguments)
         print(f"Film of an episode: {path}")
     print(f"Policy, learning curve and evaluation are in {', '.join(map(str, folders.values()))}.")
+    _conclude(rows, others, next(iter(folders.values())))
+
+
+LEARNING = {"ppo": 50e-6, "sac": 3e-3, "cma": 5e-6, "supervised": 1e-3}
+"""CPU time (s) per step for learning, in addition to the environment's, with the settings of the recipes."""
+
+TRIED = 0.3
+"""Time (s) for which `_announce` steps environments to measure their speed."""
+
+
+def _announce(config: Mapping[str, Any], seeds: int) -> None:
+    """Print the expected time, and the published scores of the animal and of the policy included in the package."""
+    env_id = config["id"]
+    envs: Any = gymnasium.make_vec(env_id, config["num_envs"], **config["env"])
+    envs.reset(seed=0)
+    action = np.zeros(envs.action_space.shape, np.float32)
+    envs.step(action)  # compiles
+    started, count = time.perf_counter(), 0
+    while (spent := time.perf_counter() - started) < TRIED:
+        envs.step(action)
+        count += envs.num_envs
+    envs.close()
+    seconds = seeds * config["steps"] * (spent / count + LEARNING[config["algorithm"]])
+    text = f"{seconds / 60.0:.0f} min" if seconds > 90.0 else f"{seconds:.0f} s"
+    runs = f", {seeds} runs" if seeds > 1 else ""
+    print(f"{env_id}: {config['algorithm']}, {config['steps']:,} steps{runs}, about {text} on one core.")
+    policies = figures().get(env_id, {}).get("policies", {})
+    names = {"baseline": "the animal's own controller", "trained": "the trained policy of the package"}
+    scores = [f"{text} {policies[name]['mean']:.4g}" for name, text in names.items() if name in policies]
+    if scores:
+        score = task_class(env_id).score
+        unit = f" [{score.unit}]" if score.unit != "1" else ""
+        print(f"Published {score.name}{unit}: {', '.join(scores)}.", flush=True)
+
+
+def _conclude(rows: Sequence[Mapping[str, Any]], others: Sequence[Mapping[str, Any]], place: Path) -> None:
+    """Print how the mean score compares with those of the animal and of the package's policy, and a next command."""
+    mean = sum(row["score_mean"] for row in rows) / len(rows)
+    unit = f" {rows[0]['unit']}" if rows[0]["unit"] != "1" else ""
+    names = {"baseline": "the animal's own controller", "trained": "the trained policy of the package"}
+    for row in others:
+        if row["policy"] in names:
+            difference = mean - row["score_mean"]
+            side = "above" if difference > 0.0 else "below"
+            print(f"Your policy is {abs(difference):.4g}{unit} {side} {names[row['policy']]}.")
+    name = rows[0]["id"].removeprefix("gymnosoma/")
+    print(f"Watch it: gymnosoma render {name} --policy {place} --save film.mp4")
 
 
 def _registered(model: Path, joint: str | None, fixed: Sequence[str], ranges: str) -> str:
