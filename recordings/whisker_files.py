@@ -115,9 +115,9 @@ PIXELS = {"angle": "deg", "x": "px", "y": "px"}
 def _measurements(path: Path, hints: Hints) -> tuple[dict[str, Array], dict[str, str | None]]:
     """Read angles and follicles; the whiskers are the states of whisk's ``classify``."""
     content = files.read_bytes(path, files.LARGEST_RECORDING)
-    rows, width = np.frombuffer(content[8:16], "<i4").tolist()
-    head = (len(content) - 16) / rows - 16 * width
-    if content[:5].lower() != b"measv" or width < 8 or head not in (40, 41, 44, 48):  # by version and compiler
+    rows, width = np.frombuffer(content[8:16], "<i4").tolist() if content[:5].lower() == b"measv" else (1, 0)
+    head = (len(content) - 16) / max(rows, 1) - 16 * width
+    if width < 8 or head not in (40, 41, 44, 48):  # by version and compiler
         raise ValueError("file must have the layout of whisk's versions 1 to 3 (measurements_convert writes them)")
     lines = np.frombuffer(content, np.uint8, offset=16).reshape(rows, -1)
     row, data = lines[:, :40].copy().view("<i4"), lines[:, int(head) :].copy().view("<f8")
