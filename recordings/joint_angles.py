@@ -122,6 +122,8 @@ class Kymogram:
                 values = np.delete(values, j, 1)
             if rate is None:
                 raise ValueError("rate (frames per second) must be given, because the file has no column of times")
+            if kind == "joints" and np.abs(values).max(initial=0.0, where=np.isfinite(values)) > np.pi:
+                raise ValueError("angles of joints must be within pi, got larger ones: likely degrees, or of tangents")
             angles = cls.from_tangents(values, rate) if kind == "tangents" else cls(values, rate)
         except Exception as error:  # a damaged file can raise any error
             reason = printable(error) or type(error).__name__

@@ -52,7 +52,7 @@ def read_deeplabcut_table(table: Any, hints: Hints) -> Array:
     values = np.asarray(table["values_block_0"], float)
     # The attribute is a pickled list of tuples of words. Only the words and references to them are read.
     words, last = [], None
-    memo: dict[int, str | None] = {}
+    memo: dict[Any, str | None] = {}
     for code, argument, _ in pickletools.genops(kind):
         if code.name.endswith("UNICODE"):
             last = argument
@@ -86,9 +86,7 @@ def chosen(parts: list[str], hints: Hints) -> tuple[str, ...]:
     names: tuple[str, ...] = hints.keypoints
     if not names or len(set(names)) < len(names):
         allowed = ", ".join(dict.fromkeys(parts))
-        raise ValueError(
-            f"keypoints must be different body parts from head to tail, out of {allowed}, got {shown(names)}"
-        )
+        raise ValueError(f"keypoints must be different body parts, head to tail, of {allowed}, got {shown(names)}")
     for name in names:
         choice("keypoints", name, dict.fromkeys(parts))
     return names

@@ -40,6 +40,9 @@ STAGE = "stage_position_pix"
 """Position of a moving stage, pixels, by frame, which is added to the midlines."""
 
 
+REPEATED = 2
+"""Number of frames that Tierpsy may repeat, at the end of a video."""
+
 MOST_LINKS = 1000
 """Largest number of linked files of a recording."""
 
@@ -62,8 +65,8 @@ def upright(points: Array, y_down: bool, head: str, scale: float) -> Array:
 
 def read_midlines(path: Path, hints: Hints) -> Recording:
     """Read a file; a damaged file can raise any error."""
-    readers = {".npy": _npy, ".csv": _csv, ".wcon": _wcon, ".json": _wcon, ".zip": _wcon, ".hdf5": _hdf5, ".h5": _hdf5}
-    readers |= {".slp": _hdf5}
+    readers = {".npy": _npy, ".csv": _csv}
+    readers |= dict.fromkeys((".wcon", ".json", ".zip"), _wcon) | dict.fromkeys((".hdf5", ".h5", ".slp"), _hdf5)
     if path.suffix.lower() not in readers:
         raise ValueError(f"file name must end in one of {', '.join(readers)}, got {path.suffix!r}")
     files.check_file(path, files.LARGEST_BINARY)
@@ -108,9 +111,7 @@ def _csv(path: Path, hints: Hints) -> Recording:
     timed = bool(wide) and "time" in columns
     needed = {"time" if timed else "frame", *(wide or ("point", "x", "y"))}
     if len(columns) < len(names) or not needed <= columns.keys():
-        raise ValueError(
-            f"first line must name the columns frame, point, x, y or frame, x0, y0, x1, ..., got {shown(head)}"
-        )
+        raise ValueError(f"first line must name frame, point, x, y or frame, x0, y0, x1, ..., got {shown(head)}")
     if "worm" in columns:
         worms = whole_numbers("column worm", columns["worm"])
         rows = worms == hints.pick("worm", worms.tolist())
@@ -128,8 +129,9 @@ def _csv(path: Path, hints: Hints) -> Recording:
         check_size(frames, width)
         cells, counts = np.unique(index @ [width, 1], return_counts=True)
         if counts.max() > 1:
-            place = divmod(int(cells[np.argmax(counts)]), width)
-            raise ValueError(f"frame and point must be unique, got rows for {place}, counted from the first, twice")
+            raise ValueError(
+                f"frame and point must be unique, got two rows in frame {cells[np.argmax(counts)] // width}"
+            )
         points = np.full((frames, width, 2), np.nan)
         points[index[:, 0], index[:, 1]] = np.stack([columns["x"], columns["y"]], 1)
     return _in_plain_units(points, hints, hints.need_rate())
@@ -145,9 +147,8 @@ def _wcon(path: Path, hints: Hints) -> Recording:
             # Macs add hidden files, and copies of each file's attributes.
             names = [name for name in names if not (name.name.startswith(".") or "__MACOSX" in name.parts)]
             first, size = (names or [PurePosixPath("(any)")])[0], path.stat().st_size
-            records, count = _linked(
-                first.name, lambda name: files.decoded(archive.read(str(first.parent / name)), size)
-            )
+            read = lambda name: files.decoded(archive.read(str(first.parent / name)), size)  # noqa: E731
+            records, count = _linked(first.name, read)
             if count < len(names):
                 raise ValueError(f"zip file must contain one file or linked ones, got {shown([*map(str, names)])}")
     else:
@@ -251,9 +252,7 @@ def _hdf5(path: Path, hints: Hints) -> Recording:
             known = "Tierpsy's coordinates/skeletons or skeleton, DeepLabCut's df_with_missing/table, or SLEAP's tracks"
             raise ValueError(f"file must contain {known}, got {shown(sorted(file))}")
         if "tracks" in file and "point_scores" not in file:
-            raise ValueError(
-                "file must have point_scores beside tracks: export it with SLEAP 1.3, or give the .slp file"
-            )
+            raise ValueError("file must have point_scores beside tracks: export it again, or give the .slp file")
     return _keypoints(read_sleap(path, hints), hints)
 
 
@@ -299,8 +298,10 @@ def _tierpsy(file: Any, hints: Hints) -> Recording:
     frames = _column(table, "frame_number", "timestamp", "timestamp_raw")[rows]
     if "timestamp_raw" in table.dtype.names:
         raw = _column(table, "timestamp_raw")[rows]
-        frames = raw if np.isfinite(raw).all() and np.ptp(raw) else frames
-    frames, first = np.unique(whole_numbers("timestamp", frames), return_index=True)  # Tierpsy repeats the last one
+        frames = raw if np.isfinite(raw).all() and len(np.unique(raw)) >= len(raw) - REPEATED else frames
+    frames, first = np.unique(whole_numbers("timestamp", frames), return_index=True)
+    if len(first) < len(rows) - REPEATED:
+        raise ValueError(f"frame numbers must be unique, got {len(first)} in {len(rows)} rows")
     rows = rows[first]
     unique, which = np.unique(ids[rows], return_inverse=True)
     check_size(len(unique), skeletons.shape[1])

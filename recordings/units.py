@@ -30,15 +30,19 @@ PREFIXES = {"": 1.0, "c": 1e-2, "m": 1e-3, "u": 1e-6, "µ": 1e-6, "μ": 1e-6, "n
 LONG = {"": 1.0, "centi": 1e-2, "milli": 1e-3, "micro": 1e-6, "nano": 1e-9}
 
 UNITS = {
-    "length": {short + "m": factor for short, factor in PREFIXES.items()}
-    | {long + name: factor for long, factor in LONG.items() for name in ("metre", "meter")}
-    | {"micron": 1e-6, "inch": 0.0254, "in": 0.0254},
-    "time": {short + "s": factor for short, factor in PREFIXES.items()}
-    | {long + "second": factor for long, factor in LONG.items()}
-    | {"sec": 1.0, "min": 60.0, "minute": 60.0, "h": 3600.0, "hour": 3600.0, "d": 86400.0, "day": 86400.0},
-    "angle": {"rad": 1.0, "radian": 1.0, "mrad": 1e-3, "deg": math.pi / 180, "degree": math.pi / 180},
+    "length": {"micron": 1e-6, "inch": 0.0254, "in": 0.0254},
+    "time": {"sec": 1.0, "min": 60.0, "minute": 60.0, "h": 3600.0, "hour": 3600.0, "d": 86400.0, "day": 86400.0},
+    "angle": {"deg": math.pi / 180, "degree": math.pi / 180},
 }
 """Units in SI; words may have a plural s."""
+
+for kind, short, words in (
+    ("length", "m", ("metre", "meter")),
+    ("time", "s", ("second",)),
+    ("angle", "rad", ("radian",)),
+):
+    UNITS[kind] |= {prefix + short: factor for prefix, factor in PREFIXES.items()}
+    UNITS[kind] |= {prefix + word: factor for prefix, factor in LONG.items() for word in words}
 
 COUNTED = {"length": ("px", "pixel", "pixels"), "time": ("frame", "frames"), "angle": ()}
 """Units whose size a file does not contain."""

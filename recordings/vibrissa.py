@@ -64,14 +64,12 @@ class RecordedBase(OpenLoop):
     def __init__(self, angle: ArrayLike, rate: float, x: ArrayLike | None = None, y: ArrayLike | None = None) -> None:
         from scipy.interpolate import make_interp_spline  # slow to import
 
-        self.rate, self.notes = number("rate", rate, above=0, maximum=HIGHEST_RATE), ()
+        self.rate = number("rate", rate, above=0, maximum=HIGHEST_RATE)
         self.noise: dict[str, float] = {}
+        self.notes: tuple[str, ...] = ()
         size = len(np.atleast_1d(angle))
-        series = {
-            name: np.array(np.atleast_1d(values))
-            for name, values in zip(MOST, (angle, x, y), strict=True)
-            if values is not None
-        }
+        given = {name: each for name, each in zip(MOST, (angle, x, y), strict=True) if each is not None}
+        series = {name: np.array(np.atleast_1d(each)) for name, each in given.items()}
         for name, values in series.items():
             if values.shape != (size,):
                 raise ValueError(f"{name} must be an array of {size} numbers, got shape {values.shape}")
@@ -94,25 +92,20 @@ class RecordedBase(OpenLoop):
             self.noise[name] = float(np.sqrt(np.sum(rest**2) / (known.sum() - smoothed.freedom[0])))
             fastest = max(fastest, _fastest(smoothed.values[:, 0], rest, rate))
         self._motion, self.duration = make_interp_spline(np.arange(count) / rate, columns, k=5), (count - 1) / rate
-        need = np.ceil(
-            FRAMES * (fastest if rate >= 2.0 * FASTEST else FASTEST)
-        )  # slower cameras show it as slower motion
+        # Slower cameras can show whisking as slower motion.
+        need = FRAMES * (fastest if rate >= 2.0 * FASTEST else FASTEST)
         if rate < need:
-            why = f"for accelerations of motion of up to {need / FRAMES:.3g} Hz"
-            raise ValueError(f"rate must be at least {need:.0f} Hz {why}, got {rate:g}")
+            raise ValueError(f"rate must be at least {np.ceil(need):.0f} Hz to resolve this motion, got {rate:g}")
         longest = max(3.0, rate / (GAPS * max(fastest, 1.0)))
         for before in np.flatnonzero(np.diff(measured) - 1 > longest):
-            gap = f"from frame {measured[before] + 1} to {measured[before + 1] - 1}"
-            raise ValueError(f"gaps must have at most {longest:.0f} frames, got one {gap}: cut the recording there")
+            place = f"from frame {measured[before] + 1} to {measured[before + 1] - 1}"
+            raise ValueError(f"gaps must have at most {longest:.0f} frames, got one {place}: cut the recording there")
         speeds = np.abs(self._motion(np.arange(count) / rate, 1)).max(0)
         for (name, limits), speed in zip(MOST.items(), speeds, strict=True):
-            found = float(speed), self.noise.get(name, 0.0)
-            if found[0] > limits[0] or found[1] > limits[1]:
+            if speed > limits[0] or self.noise.get(name, 0.0) > limits[1]:
                 si, likely = ("rad", "degrees") if name == "angle" else ("m", "mm or pixels")
-                what = (
-                    f"a speed of {found[0]:.3g} {si}/s (at most {limits[0]:g}), noise of {found[1]:.3g} ({limits[1]:g})"
-                )
-                raise ValueError(f"{name} must be in {si}, got {what}: likely in {likely}, so name the unit")
+                what = f"{speed:.3g} {si}/s with noise of {self.noise[name]:.2g} {si}"
+                raise ValueError(f"{name} must be in {si}, got {what}: likely in {likely}, so give the unit")
 
     @classmethod
     def read(
@@ -141,8 +134,8 @@ class RecordedBase(OpenLoop):
                 effect.
         """
         path = Path(path)
-        given = {"rate": rate, "whisker": whisker, "angle_unit": angle_unit, "length_unit": length_unit}
-        hints = Hints(**given, microns_per_pixel=microns_per_pixel, y_down=y_down)
+        units = {"angle_unit": angle_unit, "length_unit": length_unit, "time_unit": None}
+        hints = Hints(rate=rate, whisker=whisker, microns_per_pixel=microns_per_pixel, y_down=y_down, **units)
         try:
             motion, rate, notes = read_base(path, hints)
             hints.check_unused()

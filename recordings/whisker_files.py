@@ -52,10 +52,8 @@ def read_base(path: Path, hints: Hints) -> tuple[dict[str, Array], float, tuple[
     columns, units = reader(path, hints)
     for name in (name for name in KINDS if name in columns):
         kind, usual = KINDS[name]
-        option, declared = None if kind == "time" else getattr(hints, f"{kind}_unit"), units.get(name)
-        if option and declared and hints.unit(name, option, kind) != hints.unit(name, declared, kind):
-            raise ValueError(f"{kind}_unit must be that of column {name}, {declared}, or left out, got {shown(option)}")
-        units[name] = declared or option or ("px" if kind == "length" and hints.microns_per_pixel else usual)
+        pixels = kind == "length" and hints.microns_per_pixel is not None
+        units[name] = units.get(name) or getattr(hints, f"{kind}_unit") or ("px" if pixels else usual)
         values, factor = columns[name], hints.unit(name, units[name], kind)
         extent = float(np.nanmedian(np.diff(values)) if kind == "time" else np.ptp(values[np.isfinite(values)]))
         if factor != 1.0 and factor * extent < LEAST[kind] <= extent and np.nanmax(np.abs(values)) < 7.0:
@@ -86,8 +84,8 @@ def _chosen(columns: dict[str, Array], hints: Hints) -> dict[str, Array]:
         columns = {name: values[order] for name, values in columns.items()}
         twice = np.flatnonzero(np.diff(columns[key]) == 0)
         if len(twice):
-            place = f"{key} {columns[key][twice[0]]:g}"
-            raise ValueError(f"column whisker must name each whisker (by classify in whisk), got several at {place}")
+            what = f"several at {key} {columns[key][twice[0]]:g}"
+            raise ValueError(f"column whisker must name each whisker (by classify in whisk), got {what}")
     return columns
 
 
@@ -139,7 +137,8 @@ def _whiskers(path: Path, hints: Hints) -> tuple[dict[str, Array], dict[str, str
     content = files.read_bytes(path, files.LARGEST_RECORDING)
     if not content.startswith(b"bwhiskbin1\0"):
         raise ValueError("file must have the layout whiskbin1 (whisker_convert writes it)")
-    place, found, traces = 12, [], []
+    place, found = 12, []
+    traces: list[Array] = []
     while place + 12 <= len(content) - 4:
         label, frame, count = np.frombuffer(content, "<i4", 3, place).tolist()
         if count < LEAST_POINTS:
@@ -159,8 +158,8 @@ def _whiskers(path: Path, hints: Hints) -> tuple[dict[str, Array], dict[str, str
     starts, places = np.array([line[0] for line in way]), [arc_length(line[None])[0] for line in way]
     jumps = np.hypot(*np.diff(starts, axis=0).T) > JUMP * np.median([place[-1] for place in places])
     if jumps.any():
-        place = f"another one in frame {columns['frame'][1:][jumps][0]}"
-        raise ValueError(f"whisker must be the same in all frames, got {place}: classify, and give the .measurements")
+        what = f"another one in frame {columns['frame'][1:][jumps][0]}"
+        raise ValueError(f"whisker must be the same in all frames, got {what}: classify, and give the .measurements")
     slopes = np.array([np.polyfit(place / place[-1], line, 3)[2] for place, line in zip(places, way, strict=True)])
     columns |= {"angle": np.degrees(np.arctan2(slopes[:, 1], slopes[:, 0])), "x": starts[:, 0], "y": starts[:, 1]}
     return columns, dict(PIXELS)
