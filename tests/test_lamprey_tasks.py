@@ -65,16 +65,6 @@ def test_escape_of_the_cord(bearing, distance):
     assert run["centre"][-1] @ goal == pytest.approx(distance, abs=0.01)
 
 
-class Half:
-    """Half of the actions of another agent."""
-
-    def __init__(self, agent):
-        self.agent = agent
-
-    def act(self, observations, first):
-        return 0.5 * self.agent.act(observations, first)
-
-
 @pytest.mark.parametrize("name", ["Economy", "Waypoints", "Escape"])
 @pytest.mark.full
 def test_action_modes(name):
