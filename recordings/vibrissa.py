@@ -40,7 +40,7 @@ GAPS = 8.0
 STEP = 1e-4
 """Largest time step of the simulation, s."""
 
-MOST = {"angle": (200.0, 0.1), "x": (1.0, 1e-3), "y": (1.0, 1e-3)}
+MOST = {"angle": (100.0, 0.1), "x": (1.0, 1e-3), "y": (1.0, 1e-3)}
 """Largest plausible speed (rad/s, m/s) and noise (rad, m) of a base."""
 
 

@@ -90,20 +90,17 @@ def test_units_of_tables(tmp_path, head, scale, hints, refused):
 
 def write_whisk(path, count):
     """Whiskers of 100 px, with 50 um per px, in the layouts of whisk."""
-    parts, along = [], np.arange(100.0)
+    parts, along, table = [], np.arange(100.0), path.suffix == ".measurements"
     for k, t in enumerate(TIMES):
         for j in range(count):
             angle, x, y = -whisk(t) - 0.1 * j, 200.0 + sway(t) / 50e-6, 100.0 + 60.0 * j
             line = np.stack([x + along * np.cos(angle), y + along * np.sin(angle)])
             data = [100.0, 1.0, np.degrees(angle), 0.0, x, y, *line[:, -1]] + [0.0] * 8
-            if path.suffix == ".measurements":
-                parts.insert(0, struct.pack("<10ic16d", 0, k, 9 - j, j, 0, 0, 4, 5, 0, 8, b"x", *data))
-            else:
-                parts += [struct.pack("<3i", j, k, 100) + line[:, :: (-1) ** k].astype("<f4").tobytes() + bytes(800)]
-    first, last = (b"bwhiskbin1\0\0", struct.pack("<i", len(parts)))
-    if path.suffix == ".measurements":
-        first, last = b"measv3\0\0" + struct.pack("<2i", len(parts), 8), b""
-    path.write_bytes(first + b"".join(parts) + last)
+            row = struct.pack("<10ic16d", 0, k, 9 - j, j, 0, 0, 4, 5, 0, 8, b"x", *data)
+            trace = struct.pack("<3i", j, k, 100) + line[:, :: (-1) ** k].astype("<f4").tobytes() + bytes(800)
+            parts.append(row if table else trace)
+    head = b"measv3\0\0" + struct.pack("<2i", len(parts), 8) if table else b"bwhiskbin1\0\0"
+    path.write_bytes(head + b"".join(parts[::-1] if table else [*parts, struct.pack("<i", len(parts))]))
 
 
 @pytest.mark.parametrize("name", ["a.measurements", "a.whiskers"])
@@ -124,16 +121,12 @@ def test_gaps_at_the_start_are_left_out():
 GAP = np.where((TIMES > 0.199) & (TIMES < 0.219), np.nan, whisk(TIMES))
 
 
+WRONG = [("angle", np.zeros(100)), ("angle", np.full(501, np.inf)), ("x", np.zeros(500)), ("rate", 0.0)]
+
+
 @pytest.mark.parametrize(
-    ("how", "message"),
-    [
-        ({"angle": np.zeros(100)}, "angle"),
-        ({"angle": np.full(501, np.inf)}, "angle"),
-        ({"angle": GAP}, "from frame 100 to 109"),
-        ({"x": np.zeros(500)}, "x"),
-        ({"rate": 0.0}, "rate"),
-    ],
+    ("name", "value", "message"), [(*each, each[0]) for each in WRONG] + [("angle", GAP, "100 to 109")]
 )
-def test_wrong_recordings_are_refused(how, message):
+def test_wrong_recordings_are_refused(name, value, message):
     with pytest.raises(ValueError, match=message):
-        RecordedBase(**{"angle": whisk(TIMES), "rate": RATE} | how)
+        RecordedBase(**{"angle": whisk(TIMES), "rate": RATE} | {name: value})
