@@ -79,31 +79,26 @@ def _npy(path: Path, hints: Hints) -> Recording:
     points = files.read_array(path)
     if points.ndim != 3:
         raise ValueError("file must contain an array of shape (frames, points, 2)")
-    return _in_plain_units(points, hints, hints.need_rate())
+    return _scaled(points, hints)
 
 
-def _in_plain_units(points: Array, hints: Hints, rate: float, notes: tuple[str, ...] = ()) -> Recording:
+def _scaled(
+    points: Array, hints: Hints, rate: float | None = None, notes: tuple[str, ...] = (), pixels: bool = False
+) -> Recording:
     """Convert midlines in m or pixels; the head is first and y points upwards by default, but pixels require y_down."""
-    pixels = hints.microns_per_pixel is not None
-    y_down = hints.need_y_down() if pixels else bool(hints.y_down)
-    scale = hints.need_scale() if pixels else 1.0
-    return Recording(upright(points, y_down, hints.head or "first", scale), rate, notes)
-
-
-def _keypoints(points: Array, hints: Hints) -> Recording:
-    """Convert keypoints in pixels."""
-    scale, y_down = hints.need_scale(), hints.need_y_down()
-    return Recording(upright(points, y_down, hints.head or "first", scale), hints.need_rate())
+    pixels = pixels or hints.microns_per_pixel is not None
+    y_down, scale = (hints.need_y_down(), hints.need_scale()) if pixels else (bool(hints.y_down), 1.0)
+    return Recording(upright(points, y_down, hints.head or "first", scale), rate or hints.need_rate(), notes)
 
 
 def _csv(path: Path, hints: Hints) -> Recording:
     with path.open("rb") as file:
         head = file.read(files.LARGEST_SETTINGS).decode("utf-8-sig", "replace").partition("\n")[0].lower()
     if head.startswith("scorer"):
-        return _keypoints(read_deeplabcut(files.read_text(path, files.LARGEST_RECORDING), hints), hints)
+        return _scaled(read_deeplabcut(files.read_text(path, files.LARGEST_RECORDING), hints), hints, pixels=True)
     if "instance.score" in head:
         files.check_file(path, files.LARGEST_TEXT)
-        return _keypoints(read_sleap(path, hints), hints)
+        return _scaled(read_sleap(path, hints), hints, pixels=True)
     table, names = read_columns(path, files.LARGEST_RECORDING)
     columns = dict(zip((name.lower() for name in names), table.T, strict=True))
     ends = sorted((name[1:] for name in columns if re.fullmatch(r"x_?\d+", name)), key=lambda end: int(end.strip("_")))
@@ -120,7 +115,7 @@ def _csv(path: Path, hints: Hints) -> Recording:
         points = np.stack([columns[name] for name in wide], 1).reshape(-1, 2, len(ends)).swapaxes(1, 2)
         if timed:
             points, rate, notes = at_even_times(columns["time"], points, hints.rate)
-            return _in_plain_units(points, hints, rate, notes)
+            return _scaled(points, hints, rate, notes)
         points = by_frame(points, whole_numbers("frame", columns["frame"]))
     else:
         index = whole_numbers("frame and point", np.stack([columns["frame"], columns["point"]], 1))
@@ -134,7 +129,7 @@ def _csv(path: Path, hints: Hints) -> Recording:
             )
         points = np.full((frames, width, 2), np.nan)
         points[index[:, 0], index[:, 1]] = np.stack([columns["x"], columns["y"]], 1)
-    return _in_plain_units(points, hints, hints.need_rate())
+    return _scaled(points, hints)
 
 
 # Worm tracker Commons Object Notation.
@@ -198,24 +193,24 @@ def _entry(entry: Mapping[str, Any], units: Mapping[str, Any], hints: Hints) -> 
     Points and centroids are relative to the origin, ``ox`` and ``oy``. A centroid is not an origin: files of
     tracker-commons with and without it contain the same points.
     """
-    single = not isinstance(entry["t"], list)
-    t = _numbers("t", [entry["t"]] if single else entry["t"])
-    axes, centroid = [], np.full((len(t), 2), np.nan)
-    for j, name in enumerate("xy"):
-        rows = [entry[name]] if single else entry[name]
-        if not isinstance(rows, list) or len(rows) != len(t):
+    if not isinstance(entry["t"], list):
+        entry = {key: [value] for key, value in entry.items()}
+    t = _numbers("t", entry["t"])
+    axes, centroid = [], []
+    for name in "xy":
+        if not isinstance(entry[name], list) or len(entry[name]) != len(t):
             raise ValueError(f"{name} must have an entry for each of {len(t)} times")
-        rows = [row if isinstance(row, list) else [row] for row in rows]
+        rows = [row if isinstance(row, list) else [row] for row in entry[name]]
         values = np.full((len(t), max(map(len, rows), default=0)), np.nan)
         for k, row in enumerate(rows):
             if len(row) == values.shape[1]:  # frames with fewer points are gaps
                 values[k] = _numbers(name, row)
-        axes.append(values * hints.unit(name, units.get(name), "length"))
-        for kind, place in (("o", axes[j].T), ("c", centroid[:, j])):
-            if (value := entry.get(kind + name)) is not None:  # in units of the axis by default
-                scale = hints.unit(kind + name, units.get(kind + name, units.get(name)), "length")
-                moved = _numbers(kind + name, value if isinstance(value, list) else [value]) * scale
-                place[:] = moved + (place if kind == "o" else 0.0)
+        place = {}
+        for kind, value in (("o", entry.get("o" + name, 0.0)), ("c", entry.get("c" + name))):
+            scale = hints.unit(kind + name, units.get(kind + name, units.get(name)), "length")  # by default the axis's
+            place[kind] = _numbers(kind + name, value if isinstance(value, list) else [value]) * scale
+        axes.append(values * hints.unit(name, units.get(name), "length") + place["o"][:, None])
+        centroid.append(np.broadcast_to(place["c"], len(t)))
     points = np.stack(axes, -1)
     heads = entry.get("head", "?")
     heads = heads if isinstance(heads, list) else [heads] * len(t)
@@ -224,7 +219,7 @@ def _entry(entry: Mapping[str, Any], units: Mapping[str, Any], hints: Hints) -> 
         raise ValueError(f"head must be given as first or last, because the file has {shown(heads[0])}")
     turned = np.array([end == "last" for end in ends])
     points[turned] = points[turned, ::-1]
-    return t * hints.unit("t", units.get("t"), "time"), points, centroid
+    return t * hints.unit("t", units.get("t"), "time"), points, np.stack(centroid, -1)
 
 
 def _numbers(name: str, values: list[Any]) -> Array:
@@ -245,7 +240,7 @@ def _hdf5(path: Path, hints: Hints) -> Recording:
     with h5py.File(path, "r") as file:
         check_hdf5(file, path.stat().st_size)
         if "df_with_missing/table" in file:
-            return _keypoints(read_deeplabcut_table(file["df_with_missing/table"], hints), hints)
+            return _scaled(read_deeplabcut_table(file["df_with_missing/table"], hints), hints, pixels=True)
         if "coordinates/skeletons" in file or ("skeleton" in file and "trajectories_data" in file):
             return _tierpsy(file, hints)
         if not {"tracks", "pred_points", "points"} & set(file):
@@ -253,7 +248,7 @@ def _hdf5(path: Path, hints: Hints) -> Recording:
             raise ValueError(f"file must contain {known}, got {shown(sorted(file))}")
         if "tracks" in file and "point_scores" not in file:
             raise ValueError("file must have point_scores beside tracks: export it again, or give the .slp file")
-    return _keypoints(read_sleap(path, hints), hints)
+    return _scaled(read_sleap(path, hints), hints, pixels=True)
 
 
 def _column(table: Any, *names: str) -> NDArray[Any]:
