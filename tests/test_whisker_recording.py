@@ -1,6 +1,7 @@
 """Forces of a recorded vibrissa in free air."""
 
 import struct
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -51,10 +52,7 @@ def test_forces_in_free_air(true, seeds):
 def test_any_rate_that_resolves_the_whisk(true, rate, needed):
     """The moment within 3% of that at 500 Hz; slower cameras are refused with the rate needed."""
     times = np.arange(int(rate) + 1) / rate
-    if needed:
-        with pytest.raises(ValueError, match=f"rate must be at least {needed} Hz"):
-            RecordedBase(whisk(times), rate)
-    else:
+    with pytest.raises(ValueError, match=f"at least {needed} Hz") if needed else nullcontext():
         run = free_forces(RecordedBase(whisk(times), rate, sway(times)))
         moment = np.interp(run.time, TIMES[true[1]], true[0][:, 0])
         assert np.abs(run["base_wrench"][:, 0] - moment).max() < 0.03 * np.abs(moment).max()
@@ -80,10 +78,7 @@ def test_units_of_tables(tmp_path, head, scale, hints, refused):
     times = np.delete(TIMES + 1e-4 * np.sin(TIMES), [200, 201])
     rows = np.stack([times, whisk(times), sway(times)], 1) * scale
     np.savetxt(tmp_path / "base.csv", rows, "%.12g", ",", header=head, comments="")
-    if refused:
-        with pytest.raises(ValueError, match=rf"base\.csv.*{refused}"):
-            RecordedBase.read(tmp_path / "base.csv", **hints)
-    else:
+    with pytest.raises(ValueError, match=rf"base\.csv.*{refused}") if refused else nullcontext():
         place = RecordedBase.read(tmp_path / "base.csv", **hints)._motion(TIMES)
         np.testing.assert_allclose(place[:, :2], np.stack([whisk(TIMES), sway(TIMES)], 1), atol=2e-3)
 

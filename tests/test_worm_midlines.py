@@ -177,17 +177,14 @@ def write_tierpsy(path, lines, kind, stage=None, **changes):
     kept = np.delete(np.arange(len(lines)), [2, 3])
     known = np.isfinite(lines[kept]).all((1, 2))
     points = (lines[kept] * [1, -1] + 50e-6) / (5e-6 if kind == "skeletons" else 1e-6)
-    names = ["worm_index_joined", "timestamp_raw", "frame_number", "skeleton_id", "is_good_skel"]
-    rows = np.zeros((3, len(kept)), [(name, "i4") for name in names])
-    for name, values in zip(names, ([[2], [3], [7]], kept, np.arange(len(kept)), -1, 0), strict=True):
-        rows[name] = values
+    names = "worm_index_joined,timestamp_raw,frame_number,skeleton_id,is_good_skel"
+    rows = np.rec.fromarrays(np.broadcast_arrays([[2], [3], [7]], kept, np.arange(len(kept)), -1, 0), names=names)
     rows["skeleton_id"][1, known], rows["is_good_skel"][1] = np.arange(known.sum()), known
     about = {"fps": RATE, "expected_fps": RATE, "microns_per_pixel": 5.0, "xy_units": "micrometers"} | changes
     with h5py.File(path, "w") as file:
         table = "features_timeseries" if kind == "features" else "trajectories_data"
         if kind == "features":
-            columns = [("worm_index", "f4"), ("timestamp", "f4"), ("skeleton_id", "f4")]
-            rows = np.array([(3, k, k + 100) for k in kept], columns)
+            rows = np.rec.fromarrays([0.0 * kept + 3.0, 1.0 * kept], names="worm_index,timestamp")
         file[table] = rows.ravel()
         file[table].attrs.update(about)
         if kind == "skeletons":
@@ -243,8 +240,8 @@ def test_wcon_is_read(tmp_path, lines):
         for name in ("part_0.wcon", "part_1.wcon"):
             packed.write(tmp_path / name, f"worm/{name}")
             packed.writestr(f"__MACOSX/worm/._{name}", b"Mac OS X")
-    for name in ("part_0.wcon", "mac.wcon.zip"):
-        same(Midlines.read(tmp_path / name, rate=RATE, microns_per_pixel=1.0), lines)
+            same(Midlines.read(tmp_path / name, rate=RATE, microns_per_pixel=1.0), lines)
+    same(Midlines.read(tmp_path / "mac.wcon.zip", rate=RATE, microns_per_pixel=1.0), lines)
     for entry in data:
         del entry["cx"]
         entry["t"] = [t + 0.1 * np.sin(t) for t in entry["t"]]
@@ -260,8 +257,7 @@ def test_tierpsys_files_are_read(tmp_path, lines, kind):
     """Neither blobs nor dropped frames nor a stage that moves change another midline."""
     path, stage = tmp_path / f"worm_{kind}.hdf5", np.arange(242.0).reshape(121, 2)
     dropped = np.where(np.isin(np.arange(121), [2, 3])[:, None, None], np.nan, lines)
-    uncalibrated = {"xy_units": "pixels", "microns_per_pixel": 1.0}
-    for changes, size in (({}, None), (uncalibrated, 5.0 if kind == "skeletons" else 1.0)):
+    for changes, size in (({}, None), ({"xy_units": "pixels"}, 5.0 if kind == "skeletons" else 1.0)):
         write_tierpsy(path, lines, kind, **changes)
         same(Midlines.read(path, microns_per_pixel=size), dropped, [50e-6, -50e-6])
     for wrong, message in (({"worm": 7}, "worm must be one of"), ({}, "microns_per_pixel must be given")):
@@ -290,8 +286,7 @@ def test_keypoints_are_read(tmp_path, lines):
     h5py = pytest.importorskip("h5py")
     labels = [("net", name, axis) for name in names for axis in ("x", "y", "likelihood")]
     values = np.genfromtxt(tmp_path / "dlc.csv", delimiter=",", skip_header=3)
-    rows = np.zeros(len(values), [("index", "i8"), ("values_block_0", "f8", len(labels))])
-    rows["index"], rows["values_block_0"] = values[:, 0], values[:, 1:]
+    rows = np.array([(row[0], row[1:]) for row in values], [("index", "i8"), ("values_block_0", "f8", len(labels))])
     with h5py.File(tmp_path / "dlc.h5", "w") as file:
         file["df_with_missing/table"] = rows
         file["df_with_missing/table"].attrs["values_block_0_kind"] = np.bytes_(pickle.dumps(labels, 0))
