@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gymnasium
 import numpy as np
 import pytest
 
@@ -75,18 +74,3 @@ def test_noise_repeats_alone_and_beside_others_in_one_go_and_after_a_snapshot():
     for again in (rows, snapshot):
         cord.advance(again, ids, drive, 30)
         np.testing.assert_array_equal(cord.neurons(again)[0], runs[1]["neurons"][-1])
-
-
-def test_an_environment_draws_the_seed_of_the_noise():
-    env = gymnasium.make("gymnosoma/LampreyEscape-v0", actions="brainstem", randomize={"noise_seed": (0.0, 1e9)})
-    seeds, ends = [], []
-    for seed, noise in ((0, 0.1), (0, 0.1), (0, 0.0), (1, 0.1)):
-        env.reset(seed=seed, options={"noise": noise})
-        rows = env.unwrapped.batch.rows
-        seeds.append(float(rows["noise_seed"][0]))
-        for _ in range(5):
-            env.step(np.zeros(env.action_space.shape, np.float32))
-        ends.append(rows["neuron"][0].copy())
-    assert seeds[0] == seeds[1] == seeds[2] != seeds[3]
-    np.testing.assert_array_equal(ends[0], ends[1])
-    assert abs(ends[0] - ends[2]).max() > 0.01

@@ -6,7 +6,6 @@ import pygame
 import pytest
 from ids import IDS
 
-from gymnosoma.agents.controllers import worm
 from gymnosoma.envs.core.env.hooks import Record
 from gymnosoma.films.game import Game
 
@@ -76,16 +75,6 @@ def test_end_of_the_episode_waits_for_the_person(play):
     pygame.event.post(pygame.event.Event(pygame.QUIT))
     game.turn()
     assert not game.running
-
-
-def test_steering_bends_to_the_side_of_the_key():
-    task = gymnasium.make("gymnosoma/WormSwim-v0").unwrapped.task
-    for side, sign in (("right", 1), ("left", -1)):
-        steering = worm.Steering(task)
-        steering.amplitude = 0.0
-        for _ in range(40):
-            steering.hold({side}, 0.025)
-        assert np.sign(steering.drive(np.array([1.0]), {}, np.array([False])).mean()) == sign
 
 
 @pytest.mark.parametrize("env_id", IDS)

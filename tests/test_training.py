@@ -284,21 +284,3 @@ def test_seeds_are_trained_one_after_another(tmp_path, capsys):
     train_command("WormSwim-v0", **asked, steps=2 * ROLLOUT, resume=True)
     assert [steps_of(folder) for folder in (one, two)] == [2 * ROLLOUT, 2 * ROLLOUT]
     assert json.loads((two / "evaluation.json").read_text())[0]["policy"] == "run-4"
-
-
-@pytest.mark.slow
-@pytest.mark.full
-def test_seeds_are_trained_at_the_same_time_and_go_on(tmp_path, command):
-    def go(name, *rest):
-        given = (SWIM, "--steps", "9000", "--seeds", "2", "--episodes", "2", "--folder", str(tmp_path / name))
-        command("train", *given, *rest)
-
-    go("one")
-    go("two", "--processes", "2")
-    for k in range(2):
-        one, two = (tmp_path / f"{name}-{k}" for name in ("one", "two"))
-        assert (one / "policy.safetensors").read_bytes() == (two / "policy.safetensors").read_bytes()
-        assert (one / "card.json").read_bytes() == (two / "card.json").read_bytes()  # with the scores
-    with pytest.raises(SystemExit, match="two-0' already contains a run: use --resume"):
-        go("two", "--processes", "2")
-    go("two", "--processes", "2", "--resume")

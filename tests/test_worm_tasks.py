@@ -32,20 +32,6 @@ def test_a_worm_of_four_rods_has_three_modes(actions):
     np.testing.assert_allclose(envs.task.action_from_drive(envs.batch.rows["control_angle"]), action, atol=1e-6)
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("env_id", ["gymnosoma/WormSwim-v0", "gymnosoma/WormFollow-v0"])
-def test_both_schemes_give_the_reference_the_same_score(env_id):
-    """Measured: speed and time within 0.3%, the muscles' work 1.2%; where a path is followed 1.6%."""
-    ours, theirs = (unhidden(env_id, "baseline", 1, scheme=scheme) for scheme in ("midpoint", "published"))
-    if "Follow" in env_id:
-        np.testing.assert_allclose(theirs.returns, ours.returns, rtol=0.02)
-        return
-    np.testing.assert_allclose(theirs.info["time"], ours.info["time"], rtol=0.004)
-    np.testing.assert_allclose(theirs.info["energy"], ours.info["energy"], rtol=0.015)
-    for speed in {"speed"} & ours.info.keys():
-        np.testing.assert_allclose(theirs.info[speed], ours.info[speed], rtol=0.004)
-
-
 def test_rewards_add_up_to_distance_less_its_price():
     envs = gymnasium.make_vec("gymnosoma/WormSwim-v0", num_envs=5, max_episode_steps=100, **ANGLES)
     envs.reset(seed=0)
@@ -202,18 +188,6 @@ def test_an_escape_counts_to_its_side_and_no_faster_than_a_worm():
     assert infos["stage"].tolist() == [2.0, 1.0]
     np.testing.assert_allclose([fastest["reversed"], fastest["turned"]], [0.6e-3, 2.1], rtol=1e-9)
     assert 0.0 < fastest["run"] <= 0.6e-3
-
-
-@pytest.mark.parametrize("name", ["WormEscape-v0", "WormFollow-v0"])
-def test_what_changes_a_recorded_worm_is_hidden(name):
-    envs = gymnasium.make_vec(f"gymnosoma/{name}", num_envs=2, **ANGLES)
-    seen, _ = envs.reset(seed=[3, 3], options={"curl": [0.0, 0.1], "drag": [1.0, 2.0]})
-    assert np.array_equal(*seen)
-    rows, usual = envs.batch.rows, envs.task.animal.params
-    assert rows["friction_parallel"].tolist() == [usual.friction_parallel, 2.0 * usual.friction_parallel]
-    for _ in range(4):
-        envs.step(np.full((2, 24), 0.1, np.float32))
-    np.testing.assert_allclose(rows["control_angle"], [[0.11] * 24, [0.21] * 24], rtol=1e-6)
 
 
 @pytest.mark.parametrize(("name", "reference"), [("WormEscape-v0", "staged"), ("WormFollow-v0", "steered")])
