@@ -14,7 +14,7 @@ from gymnosoma.envs.core.arguments import choice, number, printable, shown, whol
 from gymnosoma.envs.core.files import LARGEST_TEXT, read_array, read_text
 from gymnosoma.envs.worm import KymogramPlayback
 
-from .units import Array, at_even_times
+from .units import Array, at_even_times, reading
 
 MISSING = ("", "nan", "na", "n/a", "null", "none", "-")
 """Cells of a file without a measurement (case-insensitive)."""
@@ -104,7 +104,7 @@ class Kymogram:
         choice("kind", kind, ("joints", "tangents"))
         path = Path(path)
         names: list[str] = []
-        try:
+        with reading("kymogram", path):
             if path.suffix not in (".npy", ".csv", ".tsv", ".txt"):
                 raise ValueError(f"file name must end in .npy, .csv, .tsv or .txt, got {path.suffix!r}")
             if path.suffix == ".npy":
@@ -125,9 +125,6 @@ class Kymogram:
             if kind == "joints" and np.abs(values).max(initial=0.0, where=np.isfinite(values)) > np.pi:
                 raise ValueError("angles of joints must be within pi, got larger ones: likely degrees, or of tangents")
             angles = cls.from_tangents(values, rate) if kind == "tangents" else cls(values, rate)
-        except Exception as error:  # a damaged file can raise any error
-            reason = printable(error) or type(error).__name__
-            raise ValueError(f"kymogram {str(path)!r} cannot be read: {reason}") from None
         missing = np.isnan(angles.angles).any(1).sum()
         return replace(angles, notes=(*notes, *angles.notes, f"gaps in {missing} frames, at {rate:g} Hz"))
 

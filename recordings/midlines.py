@@ -13,7 +13,7 @@ from gymnosoma.envs.worm import WormParams
 
 from .motion import ORDER, Array, Flags, Motion, smoothed, turned_round
 from .tracker_files import HEADS, read_midlines, upright
-from .units import HIGHEST_RATE, Hints
+from .units import HIGHEST_RATE, Hints, reading
 
 LEAST_POINTS, LEAST_FRAMES = 5, 8
 """Smallest number of points of a midline, and of frames with one for smoothing."""
@@ -125,14 +125,9 @@ class Midlines:
         if head is not None:
             choice("head", head, HEADS)
         given = {"worm": worm, "rate": rate, "microns_per_pixel": microns_per_pixel, "head": head, "y_down": y_down}
-        try:
+        with reading("recording", path):
             lines, rate, notes = read_midlines(path, Hints(**given, keypoints=keypoints))
             midlines = cls(lines, rate)
-        except ImportError:
-            raise
-        except Exception as error:  # a damaged file can raise any error
-            reason = getattr(error, "strerror", None) or printable(error) or type(error).__name__
-            raise ValueError(f"recording {str(path)!r} cannot be read: {reason}") from None
         size = f"{len(midlines.points)} frames of {midlines.points.shape[1]} points at {rate:g} Hz"
         return replace(midlines, notes=(printable(path.name), size, *notes))
 

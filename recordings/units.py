@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gymnosoma.envs.core.arguments import number, shown
+from gymnosoma.envs.core.arguments import number, printable, shown
 
 Array = NDArray[np.float64]
 
@@ -114,6 +116,18 @@ class Hints:
         if power != 1 or not 0.0 < value < np.inf:
             raise ValueError(f"unit of {name} must be a unit of {kind}, got {shown(text)}")
         return value
+
+
+@contextmanager
+def reading(kind: str, path: Path) -> Iterator[None]:
+    """Turn every error in the block into a ValueError that names the file, because a damaged file can raise any."""
+    try:
+        yield
+    except ImportError:
+        raise
+    except Exception as error:
+        reason = getattr(error, "strerror", None) or printable(error) or type(error).__name__
+        raise ValueError(f"{kind} {str(path)!r} cannot be read: {reason}") from None
 
 
 def whole_numbers(name: str, values: Any) -> NDArray[np.int64]:

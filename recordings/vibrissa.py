@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gymnosoma.envs import OpenLoop, Trajectory, simulate
-from gymnosoma.envs.core.arguments import number, numbers, printable
+from gymnosoma.envs.core.arguments import number, numbers
 from gymnosoma.envs.whisker_chain import Whisker, WhiskerParams
 
 from .smoothing import Array, smooth
-from .units import HIGHEST_RATE, Hints
+from .units import HIGHEST_RATE, Hints, reading
 from .whisker_files import read_base
 
 ORDER = 5
@@ -136,13 +136,10 @@ class RecordedBase(OpenLoop):
         path = Path(path)
         units = {"angle_unit": angle_unit, "length_unit": length_unit, "time_unit": None}
         hints = Hints(rate=rate, whisker=whisker, microns_per_pixel=microns_per_pixel, y_down=y_down, **units)
-        try:
+        with reading("recording", path):
             motion, rate, notes = read_base(path, hints)
             hints.check_unused()
             base = cls(rate=rate, **motion)
-        except Exception as error:  # a damaged file can raise any error
-            reason = getattr(error, "strerror", None) or printable(error) or type(error).__name__
-            raise ValueError(f"recording {str(path)!r} cannot be read: {reason}") from None
         base.notes = notes
         return base
 
