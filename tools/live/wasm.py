@@ -11,7 +11,7 @@ from llvmlite import binding as llvm
 from numba.core.typing import Signature
 
 from gymnosoma.envs.core.kernels import cache as kernel_cache
-from gymnosoma.envs.core.kernels.compiling import PartCompiler, accelerated
+from gymnosoma.envs.core.kernels.compiling import compile_kernel
 
 TRIPLE = "wasm32-unknown-unknown"
 
@@ -104,13 +104,10 @@ def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _translated(function: Callable[..., Any], signature: Signature) -> tuple[str, str]:
     """Return Numba's unoptimised LLVM code of a kernel and its callees, and the kernel's name in it."""
-    function = _plain(function)
-    options: dict[str, Any] = {"error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
-    options |= {"pipeline_class": PartCompiler, "no_cpython_wrapper": True}
-    part: Any = numba.njit(**options)(function)
-    with accelerated():
-        part.compile(signature)
-    return part.inspect_llvm(signature.args), part.overloads[signature.args].fndesc.llvm_func_name
+    part = compile_kernel(_plain(function)).part
+    part.compile(signature.args)
+    (compiled,) = part.overloads.values()
+    return compiled.library.get_llvm_str(), compiled.fndesc.llvm_func_name
 
 
 def _optimise(module: Any, machine: Any) -> None:

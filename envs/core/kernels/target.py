@@ -1,0 +1,251 @@
+"""Target of numba for kernels, which compiles faster than numba alone and leaves other code as it is.
+
+numba optimises each kernel, makes machine code and a Python wrapper for it, links it into all kernels that call it, and
+optimises those again. Here a kernel that another one calls is only translated (:class:`PartCompiler`) and is optimised
+once, in its caller. Results are identical to the bit, because no permitted optimisation changes them.
+
+The target has its own contexts, code generator and compilers, so that functions of other packages are compiled by numba
+as if this package did not exist. This file has the uses of numba's private names that differ between its versions:
+`compiling` imports it for tested versions only.
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+from typing import Any
+
+import numba
+from llvmlite import binding as llvm
+from numba.core import target_extension, types
+from numba.core import typing as numba_typing
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
+from numba.core.compiler import Flags as NumbaFlags
+from numba.core.cpu import CPUContext
+from numba.core.imputils import Registry
+from numba.core.registry import CPUDispatcher, CPUTarget, cpu_target
+from numba.core.runtime.nrt import rtsys
+
+from .dispatcher import Dispatcher
+
+NAME = "gymnosoma"
+"""Name of the target."""
+
+REGISTRY = Registry("gymnosoma")
+"""Implementations for this target alone."""
+
+
+@REGISTRY.lower_cast(types.NestedArray, types.Array)
+def _as_array(context: Any, builder: Any, old: Any, new: Any, value: Any) -> Any:
+    """Treat a field of a record as an array."""
+    return value
+
+
+class Flags(NumbaFlags):
+    """Options that are compared and hashed at once; numba does it one by one, a third of its time."""
+
+    __slots__ = ()
+
+    def __hash__(self) -> int:
+        return hash(Flags)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Flags and (self._values == other._values or super().__eq__(other))
+
+
+class _Library(JITCodeLibrary):
+    def _optimize_final_module(self) -> None:
+        _optimize(self)
+
+
+class _Context(CPUContext):
+    def init(self) -> None:
+        super().init()
+        self._internal_codegen._library_class = _Library
+
+    def load_additional_registries(self) -> None:
+        """Load numba's modules once; later, only what has been registered since, such as intrinsics."""
+        if not self._registries:
+            rtsys.initialize(cpu_target.target_context)
+            super().load_additional_registries()
+            self.install_registry(REGISTRY)
+        for registry in list(self._registries):
+            self.install_registry(registry)
+
+
+class _Typing(numba_typing.Context):
+    def init(self) -> None:
+        self.calls: dict[Any, Any] = {}
+
+    def resolve_value_type(self, val: Any) -> Any:
+        foreign = isinstance(val, CPUDispatcher) and not isinstance(val, Dispatcher)
+        return super().resolve_value_type(_part(val) if foreign else val)
+
+    def resolve_function_type(self, func: Any, args: Any, kws: Any) -> Any:
+        """Resolve a call, or recall it: the same operators and types recur often while a kernel is compiled."""
+        if not isinstance(func, types.BaseFunction):
+            return super().resolve_function_type(func, args, kws)
+        key = func, tuple(args), tuple(kws.items())
+        if key not in self.calls:
+            self.calls[key] = super().resolve_function_type(func, args, kws)
+        return self.calls[key]
+
+
+class _Part(JITCodeLibrary):
+    """Code of a kernel that is linked into its callers and never run separately."""
+
+    @property
+    def codegen(self) -> Any:
+        """Object with the method `set_env`."""
+        return self
+
+    def set_env(self, name: str, env: Any) -> None:
+        """Ignore the environment, which is for Python objects; kernels have none."""
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """Return 0, since there is no machine code."""
+        self._ensure_finalized()
+        return 0
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        # Loops stay rolled, because calls within a loop must be inlined before it is vectorised.
+        ll_module.data_layout = self._codegen._data_layout
+        for function in ll_module.functions:
+            if not function.is_declaration:
+                builder = _builder(self, unroll=False, loops=False, others=False)
+                builder.getFunctionPassManager().run(function, builder)
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+
+def _builder(library: Any, unroll: bool, loops: bool, others: bool) -> Any:
+    """Return a builder of LLVM passes, with options to unroll loops and to vectorise loops and other code."""
+    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    options.loop_unrolling, options.loop_vectorization, options.slp_vectorization = unroll, loops, others
+    return llvm.create_pass_builder(library._codegen._tm, options)
+
+
+def _optimize(library: Any) -> None:
+    """Optimise all code of a kernel twice, like numba, but keep loops rolled until they are vectorised.
+
+    numba first unrolls the short loops over lanes; LLVM then vectorises the loop around them, over numbers that are far
+    apart in memory.
+    """
+    first = _builder(library, unroll=False, loops=True, others=False)
+    passes = first.getModulePassManager()
+    passes.add_loop_rotate_pass()
+    passes.add_instruction_combine_pass()
+    passes.add_jump_threading_pass()
+    passes.run(library._final_module, first)
+    second = _builder(library, unroll=True, loops=True, others=True)
+    second.getModulePassManager().run(library._final_module, second)
+
+
+_NEEDLESS = (
+    "FindLiterallyCalls InlineClosureLikes InlineInlinables InlineOverloads LiteralPropagationSubPipelinePass "
+    "LiteralUnroll MakeFunctionToJitFunction NopythonRewrites WithLifting"
+)
+"""Passes for features that kernels do not use: closures, `with`, `literally`, inlined NumPy, array expressions."""
+
+
+class PartCompiler(Compiler):
+    """Translates a kernel that another kernel calls."""
+
+    library: Any = _Part
+
+    def __init__(self, typing: Any, target: Any, library: Any, args: Any, result: Any, flags: Any, *rest: Any) -> None:
+        if not typing.callstack:
+            typing.calls.clear()
+        super().__init__(typing, target, self.library(target.codegen(), "kernel"), args, result, Flags(flags), *rest)
+
+    def define_pipelines(self) -> list[Any]:
+        """Remove passes without effect on a kernel; threaded kernels need some of them."""
+        managers = super().define_pipelines()
+        if not self.state.flags.auto_parallel.enabled:
+            for manager in managers:
+                manager.passes = [each for each in manager.passes if each[0].__name__ not in _NEEDLESS]
+        return managers
+
+
+class KernelCompiler(PartCompiler):
+    """Compiles a kernel called from Python, with all kernels that it calls."""
+
+    library = staticmethod(lambda *named: None)  # numba makes it
+
+    def compile_extra(self, func: Any) -> Any:
+        """Compile a function, without garbage collections: numba creates millions of objects with little garbage."""
+        collects = gc.isenabled()
+        gc.disable()
+        try:
+            return super().compile_extra(func)
+        finally:
+            if collects:
+                gc.enable()
+
+
+def _plain(kind: Any) -> Any:
+    """Return the argument type to compile a part for: the same for constants and variables, for fields and arrays."""
+    if isinstance(kind, types.NestedArray):
+        return types.Array(kind.dtype, kind.ndim, kind.layout)
+    return types.unliteral(kind)
+
+
+class _Key(target_extension.CPU):
+    """Key of the target in numba's tables."""
+
+
+target_extension.target_registry[NAME] = _Key
+_TARGET: Any = CPUTarget(NAME)
+_TARGET._toplevel_typing_context = _Typing()
+_TARGET._toplevel_target_context = _Context(_TARGET.typing_context, NAME)
+
+
+class Part(Dispatcher):
+    """Translates or compiles a function for this target."""
+
+    targetdescr = _TARGET
+    compiling = functools.partial(target_extension.target_override, NAME)
+
+
+target_extension.dispatcher_registry[_Key] = Part
+target_extension.jit_registry[_Key] = functools.partial(numba.jit, _target=NAME)
+
+
+@functools.cache
+def _part(function: Any) -> Part:
+    """Translate a function that another package compiles for numba's target."""
+    return Part(function.py_func, targetoptions=function.targetoptions, pipeline_class=PartCompiler)
+
+
+class Kernel(Part):
+    """Compiles a kernel for Python. Kernels call its part, other functions a copy for the target of numba."""
+
+    def __init__(self, py_func: Any, locals: Any = None, targetoptions: Any = None) -> None:
+        super().__init__(py_func, locals, targetoptions, KernelCompiler)
+
+    @functools.cached_property
+    def part(self) -> Part:
+        """Kernel as others call it."""
+        options = {**self.targetoptions, "no_cpython_wrapper": True}
+        return Part(self.py_func, targetoptions=options, pipeline_class=PartCompiler)
+
+    @functools.cached_property
+    def _copy(self) -> Any:
+        return numba.njit(error_model="numpy")(self.py_func)
+
+    def _called(self) -> Any:
+        return self.part if target_extension.current_target() == NAME else self._copy
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """Return the signature of a call."""
+        return self._called().get_call_template(tuple(map(_plain, args)), {k: _plain(each) for k, each in kws.items()})
+
+    def get_overload(self, sig: Any) -> Any:
+        """Return the compiled function for a call."""
+        return self._called().get_overload(sig)
