@@ -11,7 +11,7 @@ from llvmlite import binding as llvm
 from numba.core.typing import Signature
 
 from gymnosoma.envs.core.kernels import cache as kernel_cache
-from gymnosoma.envs.core.kernels.compiling import compile_kernel
+from gymnosoma.envs.core.kernels.target import Part, PartCompiler
 
 TRIPLE = "wasm32-unknown-unknown"
 
@@ -104,7 +104,8 @@ def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _translated(function: Callable[..., Any], signature: Signature) -> tuple[str, str]:
     """Return Numba's unoptimised LLVM code of a kernel and its callees, and the kernel's name in it."""
-    part = compile_kernel(_plain(function)).part
+    options = {"nopython": True, "error_model": "numpy", "_nrt": False, "no_cpython_wrapper": True}
+    part = Part(_plain(function), targetoptions=options | {"no_cfunc_wrapper": True}, pipeline_class=PartCompiler)
     part.compile(signature.args)
     (compiled,) = part.overloads.values()
     return compiled.library.get_llvm_str(), compiled.fndesc.llvm_func_name
