@@ -1,11 +1,15 @@
 """Elementary functions of the kernels against the C library's extended precision."""
 
+import ast
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import gymnosoma.envs
 from gymnosoma.envs.core.kernels import jit
 from gymnosoma.envs.core.kernels.jit import kernel
 
@@ -73,3 +77,11 @@ def test_what_one_process_compiled_the_next_one_finds():
     counts()
     own, all_of_them = counts()
     assert own > 0 and all_of_them == own
+
+
+def test_kernels_use_numpy_for_types_alone():
+    """Scalar functions of NumPy do not exist on GPUs."""
+    for path in Path(gymnosoma.envs.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if {"kernel", "inlined"} & set(map(ast.unparse, getattr(node, "decorator_list", []))):
+                assert not re.search(r"np\.(floor|ceil|sqrt|abs|exp|log)\(", ast.unparse(node)), path

@@ -331,7 +331,7 @@ def surface(profile, period, position):
     """
     count = len(profile)
     place = position / period
-    place = (place - np.floor(place)) * count
+    place = (place - math.floor(place)) * count
     j = min(int(place), count - 1)
     f = place - j
     height = profile[j, 0] + f * (profile[j, 1] + f * (profile[j, 2] + f * profile[j, 3]))

@@ -11,6 +11,8 @@ fields of an animal, they have those of ``circuit_fields`` and ``circuit_work``.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ..kernels.jit import exp, kernel, sincos
@@ -183,7 +185,7 @@ def _find_cuts(xs, ks):
         for e in range(lanes):
             count, first = 0, 0
             for q in range(segments):
-                across = x.cut[side, max(q - 1, 0), e] > 0.0 or np.ceil(x.transection[e]) == q
+                across = x.cut[side, max(q - 1, 0), e] > 0.0 or math.ceil(x.transection[e]) == q
                 k.keep[side, q, e] = 0.0 if q > 0 and across else 1.0
                 if q > 0 and across:
                     k.cut_at[side, count, e] = q
@@ -680,7 +682,7 @@ def add_noise(xs, circuit, dt, euler):
             continue
         part = dt * p.rate[cell]
         left = 1.0 - part if euler else exp(-part)
-        spread = np.sqrt(dt if p.kind[cell] == PHASE else max(1.0 - left * left, 0.0))
+        spread = math.sqrt(dt if p.kind[cell] == PHASE else max(1.0 - left * left, 0.0))
         for side in range(p.sided[cell]):
             for q in range(p.begin[cell], p.end[cell]):
                 i, value = (side * neurons + cell) * segments + q, x.neuron[0, side, cell, q]

@@ -58,7 +58,7 @@ def normal_at(seed, count, size, i):
     bits = np.float64(seed).view(np.uint64)
     place = np.uint64(np.int64(count)) * np.uint64(2 * size) + np.uint64(i + 1)
     cosine = sincos(2.0 * np.pi * uniform_at(bits, place + np.uint64(size)))[1]
-    return np.sqrt(-2.0 * log(uniform_at(bits, place))) * cosine
+    return math.sqrt(-2.0 * log(uniform_at(bits, place))) * cosine
 
 
 @kernel
