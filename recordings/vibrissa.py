@@ -40,6 +40,12 @@ GAPS = 8.0
 STEP = 1e-4
 """Largest time step of the simulation, s."""
 
+ARMS = np.array([0.03, 1.0, 1.0])
+"""Lengths (m) by which angle, x and y move the middle of a whisker."""
+
+STILL = 1e-7
+"""Largest motion (m) of a base at rest."""
+
 MOST = {"angle": (100.0, 0.1), "x": (1.0, 1e-3), "y": (1.0, 1e-3)}
 """Largest plausible speed (rad/s, m/s) and noise (rad, m) of a base."""
 
@@ -80,18 +86,18 @@ class RecordedBase(OpenLoop):
         if count < 3 * EDGE * rate or count < 4 * ORDER:
             least = f"{3 * EDGE:g} s and {4 * ORDER} frames"
             raise ValueError(f"angle must have at least {least}, got {count} frames at {rate:g} Hz")
-        columns, fastest = np.zeros((count, 3)), 0.0
+        columns, rests = np.zeros((2, count, 3))
         for name, values in series.items():
             values = values[self.first : last + 1].astype(float)
             known = ~np.isnan(values)
             if name == "angle":
                 values[known] = np.unwrap(values[known])
             smoothed = smooth(values[:, None], ORDER, "reml", known, LARGEST_WEIGHT)
-            columns[:, list(MOST).index(name)] = smoothed.values[:, 0]
             rest = np.where(known, values - smoothed.values[:, 0], 0.0)
             self.noise[name] = float(np.sqrt(np.sum(rest**2) / (known.sum() - smoothed.freedom[0])))
-            fastest = max(fastest, _fastest(smoothed.values[:, 0], rest, rate))
+            columns[:, list(MOST).index(name)], rests[:, list(MOST).index(name)] = smoothed.values[:, 0], rest
         self._motion, self.duration = make_interp_spline(np.arange(count) / rate, columns, k=5), (count - 1) / rate
+        fastest = _fastest(columns * ARMS, rests * ARMS, rate)
         # Slower cameras can show whisking as slower motion.
         need = FRAMES * (fastest if rate >= 2.0 * FASTEST else FASTEST)
         if rate < need:
@@ -188,14 +194,16 @@ def free_forces(base: RecordedBase, params: WhiskerParams | None = None) -> Traj
     return Trajectory(run.time[inside] + base.first * frame, None, None, whisker, run.rows[inside], run.every)
 
 
-def _fastest(smoothed: Array, rest: Array, rate: float) -> float:
-    """Return the highest frequency (Hz) of a motion, or of what smoothing has wrongly removed from it."""
-    frequency = np.fft.rfftfreq(len(smoothed), 1.0 / rate)
-    window = np.hanning(len(smoothed))
-    power, lost = (np.abs(np.fft.rfft((each - each.mean()) * window)) ** 2 for each in (smoothed, rest))
+def _fastest(motion: Array, rest: Array, rate: float) -> float:
+    """Return the highest frequency (Hz) of a motion (T, 3) in m, or of what smoothing has wrongly removed from it."""
+    if np.ptp(motion + rest, 0).max() < STILL:
+        return 0.0
+    frequency, window = np.fft.rfftfreq(len(motion), 1.0 / rate), np.hanning(len(motion))[:, None]
+    spectra = (np.fft.rfft((each - each.mean(0)) * window, axis=0) for each in (motion, rest))
+    power, lost = (np.sum(np.abs(each) ** 2, 1) for each in spectra)
     share = np.cumsum((power * frequency**4)[::-1])[::-1]
     fastest = frequency[share > DETAIL * share[0]].max(initial=0.0)
     peak = frequency[np.argmax(lost)]
     is_motion = np.sum(lost[np.abs(frequency - peak) <= 2.0]) > 0.5 * np.sum(lost)
-    is_motion &= np.std(rest) > 0.02 * np.std(smoothed + rest)
+    is_motion &= np.sum(rest.var(0)) > 0.02**2 * np.sum((motion + rest).var(0))
     return float(max(fastest, peak) if is_motion else fastest)

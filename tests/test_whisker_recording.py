@@ -103,9 +103,10 @@ def test_files_of_whisk_are_read(tmp_path, name):
     write_whisk(tmp_path / name, 2)
     with pytest.raises(ValueError, match="whisker must be one of"):
         RecordedBase.read(tmp_path / name, rate=RATE, microns_per_pixel=50.0)
-    place = RecordedBase.read(tmp_path / name, rate=RATE, microns_per_pixel=50.0, whisker=1)._motion(TIMES)
+    base = RecordedBase.read(tmp_path / name, rate=RATE, microns_per_pixel=50.0, whisker=1)
+    place = base.repeated(0)._motion(TIMES)
     np.testing.assert_allclose(place[:, 0], whisk(TIMES) + 0.1, atol=1e-4)
-    np.testing.assert_allclose(np.diff(place[:, 1]), np.diff(sway(TIMES)), atol=1e-8)
+    np.testing.assert_allclose(np.diff(place[:, 1]), np.diff(sway(TIMES)), atol=1e-7)
 
 
 def test_gaps_at_the_start_are_left_out():
