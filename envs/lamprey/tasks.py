@@ -48,7 +48,7 @@ class _Steered(Lamprey):
 class LampreyTask(Task):
     """Base class of the lamprey's tasks: actions, observations and reward; subclasses add `way` and `distance`.
 
-    One side has lost a hidden share of its excitation, from head to tail. Inhibition is intact. With
+    One side can lose a share of its excitation, from head to tail (option ``weakness``). Inhibition is intact. With
     ``actions="brainstem"``, the outputs of all segments on that side are weakened instead. The drive of the joints
     follows commands with a time constant, which limits rhythms to the animal's range.
 
@@ -104,7 +104,6 @@ class LampreyTask(Task):
         "current": Option(-1.0, 1.0, "m/s", "velocity of the water, x and y", (2,)),
         "weakness": Option(-1.0, 1.0, "1", "share of excitation lost on the left (below 0) or the right side"),
     }
-    hidden: Mapping[str, Hidden] = {"weakness": Hidden(-0.4, 0.4, paper=0.0)}
     lag = 0.035
     """Time constant of the drive of the joints after a command, s."""
     arguments = {
@@ -209,7 +208,8 @@ class LampreyTask(Task):
             "joint_angle": 0.02 * np.sum(draws[:, :MODES, None] * self.modes, 1),
             "heading": np.pi * draws[:, MODES],
         }
-        weakness = episodes.hidden("weakness")
+        none = np.zeros(len(episodes))
+        weakness = episodes.hidden("weakness") if "weakness" in self.hidden else episodes.options.get("weakness", none)
         strength = episodes.memory["strength"] = 1.0 - np.maximum(np.stack([-weakness, weakness], 1), 0.0)
         if self.corded:
             side = draws[:, MODES + 1]
@@ -512,6 +512,7 @@ class Escape(LampreyTask):
         **LampreyTask.options,
         "bearing": Option(-np.pi, np.pi, "rad", "bearing of the goal from the body axis, positive to the left"),
     }
+    hidden = {"weakness": Hidden(-0.4, 0.4, paper=0.0)}
     observes = {"direction": Field(2, "1", 1.0, "goal direction, along and to the left of the body")}
     remembers = {"goal": "2f8", "start": "2f8"}
 
