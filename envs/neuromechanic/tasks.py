@@ -301,7 +301,7 @@ class StandGains(NeuromechanicTask):
 
     | hidden quantity       | distribution                     |
     |-----------------------|----------------------------------|
-    | platform speed        | 0.3 to 0.34 m/s, to either side  |
+    | platform speed        | 0.3 to 0.36 m/s, to either side  |
     | onset of acceleration | 0.1 to 0.5 s                     |
 
     The task is hard because suitable gains depend on the delay, the stance and the phase of the fall, while feet can
@@ -336,7 +336,7 @@ class StandGains(NeuromechanicTask):
         "onset": Option(0.0, 100.0, "s", "time at which the platform starts to move"),
     }
     endings = {DOWN: Ending("the figure has fallen")}
-    hidden = {"push": Hidden(0.3, 0.34), "onset": Hidden(0.1, 0.5)}
+    hidden = {"push": Hidden(0.3, 0.36), "onset": Hidden(0.1, 0.5)}
     physiology = measures("neuromechanic", "StandGains")
     observes = {
         "torso_angle": Field(1, "rad", 0.3, "delayed angle of the torso"),
