@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from gymnosoma.envs.core.arguments import number, shown, whole
 from gymnosoma.envs.worm import medium
 
-from .motion import FINER, Motion, arc_length, even, smoothed
+from .motion import FINER, Motion, Progress, seen_again, silent
 
 Array = NDArray[np.float64]
 
-GRID = np.linspace(-0.35, 1.6, 50)
+GRID = np.linspace(-0.35, 1.6, 14)
 """Medium indices of the grid search."""
 
 LARGEST_RATIO = 200.0
@@ -33,8 +33,26 @@ TRIM = 0.15
 TURN = 0.29
 """Factor that converts an angle to a distance, in body lengths: the radius of gyration of a rod."""
 
-MISFIT = 0.02
-"""Largest root mean square of unexplained displacements, in body lengths, for which the model is valid."""
+TIP, DRIFT = 0.03, 5e-6
+"""Standard deviations of the prior of a tip that is missed in all frames (lengths), and of a drift (m/s)."""
+
+MOST_TIP, MOST_DRIFT = 0.08, 20e-6
+"""Largest part of the body that may be missing at an end (lengths), and largest drift (m/s)."""
+
+END = 3
+"""Number of rods whose curvature continues in a missing tip."""
+
+MISFIT, EXCESS = 0.02, 3.0
+"""Limits of the unexplained displacements.
+
+In order: root mean square in body lengths, and ratio to that caused by noise; the fit is refused beyond both.
+"""
+
+UNSURE, MODEL, EARLIER = 0.3, 3e-3, 8
+"""Uncertainty of a bias (as a share of it) and of the model, and weight of a group's expected scatter (worms)."""
+
+PIECE = 60.0
+"""Duration of the pieces into which recordings of more than twice this length are divided, s."""
 
 LEAST_WINDOWS, LEAST_PATH, LEAST_BEND = 3, 0.1, 0.05
 """Requirements of a recording: number of windows, path in body lengths, root mean square of the joint angles (rad)."""
@@ -63,13 +81,16 @@ class WormFit(NamedTuple):
     """Medium of one worm.
 
     ``sigma`` is the medium index, and ``interval`` its 95% interval. ``residual`` (m) is the root mean square of the
-    displacement in a window that the model does not explain. ``windows`` is the number of windows.
+    displacement in a window that the model does not explain. ``windows`` is the number of windows. ``tips`` (lengths)
+    are the parts of the body missing at head and tail, and ``drift`` (m/s) is the velocity of the water or the stage.
     """
 
     sigma: float
     interval: tuple[float, float]
     residual: float
     windows: int
+    tips: tuple[float, float] = (0.0, 0.0)
+    drift: tuple[float, float] = (0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -220,52 +241,123 @@ class _Windows:
         return (total[self.starts + self.size] - total[self.starts]) * self._scale
 
     def fit(self) -> float:
-        """Return the medium index with the least sum of squares."""
+        """Return the medium index with the least sum of squares, without missing tips and drift."""
         sums = np.array([np.sum(self.misfit(sigma) ** 2) for sigma in GRID])
         best = int(np.clip(sums.argmin(), 1, len(GRID) - 2))
-        sigma, step = GRID[best], GRID[1] - GRID[0]
-        values = sums[best - 1 : best + 2]
-        for finer in (0.1, 0.1):  # minimum of a parabola on the grid, then on finer points
+        sigma, step, values = float(GRID[best]), float(GRID[1] - GRID[0]), sums[best - 1 : best + 2]
+        for finer in (0.2, 0.1, 0.1):  # minimum of a parabola on the grid, then on finer points
             bend = values[0] - 2.0 * values[1] + values[2]
             move = 0.5 * (values[0] - values[2]) / bend if bend > 0.0 else 0.0
             sigma += float(np.clip(move, -1.0, 1.0)) * step
             step *= finer
             values = np.array([np.sum(self.misfit(sigma + each) ** 2) for each in (-step, 0.0, step)])
-        return float(sigma)
+        return sigma
 
-    def spread(self, sigma: float) -> float:
-        """Return the variance of the medium index, with windows treated as independent."""
-        step = 1e-3
-        slope = (self.misfit(sigma + step) - self.misfit(sigma - step)) / (2.0 * step)
-        score = np.sum(slope * self.misfit(sigma), 1)
-        m = len(score)
-        return float(np.sum(score**2) * m / (m - 1) / np.sum(slope**2) ** 2)
+
+class _Solution(NamedTuple):
+    """Medium index, missing tips (2,), drift (2,) m/s, residual (m), variance of the index, and its part by tips."""
+
+    sigma: float
+    tips: Array
+    drift: Array
+    residual: float
+    variance: float
+    by_tips: float
+
+
+class _Worm:
+    """Fit of the medium of one worm, together with tips that are missing in all frames, and with a drift."""
+
+    def __init__(self, motion: Motion, window: float, name: str) -> None:
+        self.motion, self.window, self.windows = motion, window, _Windows(motion, window)
+        self.windows.check(name, window)
+        sigma = self.windows.fit()
+        for _ in range(3):
+            self.sigma, self._slopes = sigma, self._linear(sigma)
+            self.best = self.solve(self.windows)
+            sigma = float(np.clip(self.best.sigma, GRID[0], GRID[-1]))
+
+    def _linear(self, sigma: float) -> Array:
+        """Return the derivatives (3 W, 5) of the displacements by sigma, tips and drift."""
+        usual, step = self.windows.misfit(sigma), 0.01
+        slopes = [(self.windows.misfit(sigma + step) - self.windows.misfit(sigma - step)) / (2.0 * step)]
+        for tips in ((step, 0.0), (0.0, step)):
+            slopes.append((_Windows(_extended(self.motion, *tips), self.window).misfit(sigma) - usual) / step)
+        slopes += [np.broadcast_to(axis, usual.shape) for axis in self.window * np.eye(3)[:2]]
+        return np.stack([slope.ravel() for slope in slopes], 1)
+
+    def solve(self, windows: _Windows) -> _Solution:
+        """Solve the equations linear about ``sigma`` by least squares with the prior, for these windows."""
+        off, slopes = windows.misfit(self.sigma).ravel(), self._slopes
+        prior = np.array([0.0, TIP, TIP, DRIFT, DRIFT])
+        precision = np.divide(1.0, prior, out=np.zeros(5), where=prior > 0.0) ** 2
+        noise = np.sqrt(np.mean(off**2))
+        for _ in range(6):
+            inverse = np.linalg.inv(slopes.T @ slopes + noise**2 * np.diag(precision))
+            change = -inverse @ slopes.T @ off
+            rest = off + slopes @ change
+            noise = np.sqrt(np.sum(rest**2) / max(len(rest) - np.trace(inverse @ slopes.T @ slopes), 1.0))
+        score = np.sum((rest[:, None] * slopes).reshape(-1, 3, 5), 1) @ inverse[0]
+        known = np.linalg.inv(np.delete(np.delete(np.linalg.inv(inverse), (1, 2), 0), (1, 2), 1))[0, 0]
+        variance = max(noise**2 * known, float(np.sum(score**2)) * len(score) / (len(score) - 1))
+        variances = float(variance), float(noise**2 * (inverse[0, 0] - known))
+        return _Solution(self.sigma + change[0], change[1:3], change[3:], float(noise * np.sqrt(3.0)), *variances)
+
+    def again(self, rng: np.random.Generator) -> _Solution:
+        """Return the solution for a simulated recording of the shapes in the fitted medium."""
+        return self.solve(_Windows(_seen_again(self.motion, self.sigma, rng), self.window))
+
+
+def _extended(motion: Motion, head: float, tail: float) -> Motion:
+    """Return a motion whose body is longer by ``head`` and ``tail`` (lengths), with the curvature of the ends."""
+    angle, n = motion.rod_angle, motion.rod_angle.shape[1]
+    place = (-head + (1.0 + head + tail) * (np.arange(n) + 0.5) / n) * n - 0.5
+    left = np.clip(place.astype(int), 0, n - 2)
+    share = np.clip(place - left, 0.0, 1.0)
+    longer = angle[:, left] * (1.0 - share) + angle[:, left + 1] * share
+    longer += np.outer((angle[:, END] - angle[:, 0]) / END, np.minimum(place, 0.0))
+    longer += np.outer((angle[:, -1] - angle[:, -1 - END]) / END, np.maximum(place - (n - 1), 0.0))
+    length = motion.length * (1.0 + head + tail)
+    start = motion.centre - _from_head(angle, motion.length).mean(1)
+    start -= head * motion.length * np.stack([np.cos(longer[:, 0]), np.sin(longer[:, 0])], -1)
+    return replace(motion, rod_angle=longer, length=length, centre=start + _from_head(longer, length).mean(1))
+
+
+def _from_head(angle: Array, length: float) -> Array:
+    """Return the midpoints (T, n, 2) of rods, relative to the head."""
+    half = length / (2 * angle.shape[1]) * np.stack([np.cos(angle), np.sin(angle)], -1)
+    return np.asarray(np.cumsum(2.0 * half, 1) - half)
 
 
 def fit_medium(
-    motions: Motion | Sequence[Motion], repeats: int | None = None, seed: int = 0, window: float = 1.0
+    motions: Motion | Sequence[Motion],
+    repeats: int | None = None,
+    seed: int = 0,
+    window: float = 1.0,
+    progress: Progress = silent,
 ) -> MediumFit:
     """Estimate the ratio b_perp / b_par of the friction of a medium from midlines.
 
     The ratio is fitted to the displacements in windows by least squares. (Noise would bias a regression on velocities.
     On displacements, the bias is of second order, and a parametric bootstrap corrects it.) The result does not depend
-    on pixel size, frame rate or muscles. The intervals include the noise of points and tips, but not errors of the
-    model.
+    on pixel size, frame rate or muscles. Tips that the tracker misses in all frames and a drift of the stage or the
+    water are fitted, too. The intervals include the noise of points and tips, and displacements that the model does not
+    explain. Long recordings are fitted in pieces of a minute.
 
     Args:
         motions: Motions of worms in the same medium, from `Midlines.smoothed`.
         repeats (2 to 1000): Number of bootstrap repeats per worm; by default at least 4, and at least 20 in total.
         seed: Random seed of the bootstrap.
         window (s): Duration of the windows; at least three are required.
+        progress: Function that shows the progress of an iteration, such as ``tqdm``.
 
     Returns:
         MediumFit: Result for the group and for each worm.
 
     Raises:
-        ValueError: If a worm does not move, or has too few windows without a long gap.
+        ValueError: If a worm does not move, has too few windows without a long gap, drifts by more than 20 um/s, misses
+            more than 8% of the body at an end, or does not move as in viscous friction.
     """
-    from scipy.stats import t as student  # slow to import
-
     several = tuple(motions) if isinstance(motions, Iterable) else (motions,)
     if not several or not all(isinstance(each, Motion) for each in several):
         raise ValueError(f"motions must be one or more Motion of Midlines.smoothed, got {shown(motions)}")
@@ -273,38 +365,106 @@ def fit_medium(
     repeats = max(4, -(-LEAST_DRAWS // count)) if repeats is None else repeats
     whole("repeats", repeats, 2, 1000)
     whole("seed", seed, 0, 2**63)
-    parts = [_Windows(motion, window) for motion in several]
-    for k, part in enumerate(parts):
-        part.check("motions" if count == 1 else f"motions[{k}]", window)
-    raw = np.array([part.fit() for part in parts])
-    draws = np.empty((count, repeats))
-    for k, motion in enumerate(several):
-        rng = np.random.default_rng([seed, k])
-        for b in range(repeats):
-            draws[k, b] = _Windows(_seen_again(motion, raw[k], rng), window).fit() - raw[k]
-    bias, noise = float(draws.mean()), float(draws.var(ddof=1))
-    sigma = raw - bias
-    worms, notes = [], []
-    for k, part in enumerate(parts):
-        half = 1.96 * np.sqrt(part.spread(raw[k]) + noise)
-        residual = float(np.sqrt(np.mean(np.sum(part.misfit(raw[k]) ** 2, 1))))
-        interval = _bounded(sigma[k] - half, sigma[k] + half)
-        worms.append(WormFit(float(sigma[k]), interval, residual, len(part.starts)))
-        if residual > MISFIT * part.length:
-            notes.append(
-                f"worm {k + 1}: {1e6 * residual:.2g} um of its displacement in a window are not explained, more "
-                f"than {MISFIT:.0%} of its length: the model (viscous, in the plane, no groove) may be invalid"
-            )
-    if count > 1:
-        half = student.ppf(0.975, count - 1) * np.sqrt(sigma.var(ddof=1) / count + noise / (count * repeats))
-        interval = _bounded(sigma.mean() - half, sigma.mean() + half)
-    mean = float("nan") if np.isinf(interval[1]) else float(sigma.mean())
-    return MediumFit(mean, interval, tuple(worms), repeats, bias, seed, tuple(notes))
+    pieces = [(k, piece) for k, motion in enumerate(several) for piece in _pieces(motion)]
+    repeats = max(2, -(-repeats * count // len(pieces)))
+    names = ["motions" if count == 1 else f"motions[{k}]" for k in range(count)]
+    owner, parts, solutions, resting = [], [], [], []
+    for b, (k, piece) in enumerate(progress(pieces, desc="medium")):
+        try:
+            part = _Worm(piece, window, names[k])
+        except ValueError as error:  # a worm may rest for a minute
+            resting.append(error)
+            continue
+        again = [part.again(np.random.default_rng([seed, b, draw])) for draw in range(repeats)]
+        _check(part, float(np.mean([each.residual for each in again])), names[k])
+        owner, parts, solutions = [*owner, k], [*parts, part], [*solutions, again]
+    if set(owner) != set(range(count)):
+        raise resting[0]
+    draws = np.array([[each.sigma - part.sigma for each in row] for part, row in zip(parts, solutions, strict=True)])
+    # Between the mean of all worms and its own: a worm with few draws has an uncertain bias and variance.
+    noise = 0.5 * draws.var(1, ddof=1) + 0.5 * float(draws.var(1, ddof=1).mean())
+    own, bias = draws.mean(1), float(draws.mean())
+    differ = max(float(own.var()) - float(noise.mean()) / repeats, 0.0)
+    biases = bias + (own - bias) * differ / (differ + noise / repeats + 1e-300)
+    best = [part.best for part in parts]
+    expected = np.array([np.mean([draw.residual for draw in row]) for row in solutions])
+    residual = np.array([each.residual for each in best])
+    sigma = np.array([each.sigma for each in best]) - biases
+    variance = np.array([each.variance for each in best]) + noise
+    variance = variance * np.maximum(residual / expected, 1.0) ** 2 + noise / repeats
+    shared = (UNSURE * biases) ** 2 + MODEL**2 + np.array([each.by_tips for each in best])
+    worms, combined = [], []
+    for k in range(count):
+        its = [j for j, each in enumerate(owner) if each == k]
+        combined.append(_combined(sigma[its], variance[its], shared[its]))
+        mean, interval = combined[-1][0], _interval(*combined[-1])
+        tips, drift = (tuple(np.mean([getattr(best[j], name) for j in its], 0).tolist()) for name in ("tips", "drift"))
+        windows = sum(len(parts[j].windows.starts) for j in its)
+        worms.append(WormFit(mean, interval, float(np.sqrt(np.mean(residual[its] ** 2))), windows, tips, drift))
+    total = _combined(*np.array(combined)[:, :3].T)
+    interval = _interval(*total)
+    notes = (f"{len(resting)} pieces of {PIECE:g} s are not used; the first one: {resting[0]}",) if resting else ()
+    mean = float("nan") if np.isinf(interval[1]) else total[0]
+    return MediumFit(mean, interval, tuple(worms), repeats, bias, seed, notes)
 
 
-def _bounded(low: float, high: float) -> tuple[float, float]:
-    """Return an interval with an infinite upper end if that exceeds `LARGEST_RATIO`."""
+def _pieces(motion: Motion) -> list[Motion]:
+    """Divide a long motion into pieces of about a minute."""
+    frames = len(motion.measured)
+    count = int(frames / motion.rate / PIECE)
+    if count < 2:
+        return [motion]
+    pieces = []
+    for a, b in pairwise(np.linspace(0, frames - 1, count + 1).astype(int).tolist()):
+        part = slice(FINER * a, FINER * b + 1)
+        gaps = tuple(
+            (max(start - a, 0), min(stop, b + 1) - a) for start, stop in motion.gaps if start <= b and stop > a
+        )
+        cut = {name: getattr(motion, name)[part] for name in ("time", "rod_angle", "centre")}
+        pieces.append(replace(motion, **cut, measured=motion.measured[a : b + 1], gaps=gaps, points=None))
+    return pieces
+
+
+def _combined(sigma: Array, variance: Array, shared: Array) -> tuple[float, float, float, int]:
+    """Return the weighted mean of independent estimates, its variance, that of their shared errors, and their number.
+
+    The variance includes the scatter, relative to an expected one with the weight of `EARLIER` estimates.
+    """
+    weight = 1.0 / variance / np.sum(1.0 / variance)
+    mean, count = np.sum(weight * sigma), len(sigma)
+    scatter = (EARLIER + np.sum((sigma - mean) ** 2 / variance)) / (EARLIER + count - 1)
+    return float(mean), float(max(scatter, 1.0) / np.sum(1.0 / variance)), float(np.sum(weight * shared)), count
+
+
+def _interval(mean: float, variance: float, shared: float, count: int) -> tuple[float, float]:
+    """Return a 95% interval, with an infinite upper end if that exceeds `LARGEST_RATIO`."""
+    from scipy.stats import t as student  # slow to import
+
+    quantile = 1.96 if count == 1 else student.ppf(0.975, EARLIER + count - 1)
+    half = float(quantile) * np.sqrt(variance + shared)
+    low, high = mean - half, mean + half
     return float(low), float("inf") if high > sigma_of(LARGEST_RATIO) else float(high)
+
+
+def _check(worm: _Worm, expected: float, name: str) -> None:
+    """Raise ValueError if the model does not explain the motion."""
+    best, length = worm.best, worm.motion.length
+    speed, tip = float(np.hypot(*best.drift)), float(np.max(np.abs(best.tips)))
+    if speed > MOST_DRIFT:
+        raise ValueError(
+            f"{name} must drift by at most {1e6 * MOST_DRIFT:g} um/s, got {1e6 * speed:.0f}: add the position of the "
+            "stage to the midlines, or stop the flow"
+        )
+    if tip > MOST_TIP:
+        raise ValueError(
+            f"{name} must miss at most {MOST_TIP:.0%} of the body at an end, got {tip:.0%}: the tracker must find the "
+            "tips of head and tail"
+        )
+    if best.residual > max(MISFIT * length, EXCESS * expected):
+        raise ValueError(
+            f"{name} must move as the model does, got {1e6 * best.residual:.3g} um of displacement per window that it "
+            f"does not explain, more than {MISFIT:.0%} of the length: it is for viscous friction in the plane"
+        )
 
 
 def moved(motion: Motion, shape: Shape, ratio: float) -> tuple[Array, Array]:
@@ -339,24 +499,3 @@ def _seen_again(motion: Motion, sigma: float, rng: np.random.Generator) -> Motio
     """Simulate a recording of the motion's shapes in a medium, with the noise of the original recording."""
     centre, turn = path(motion, float(ratio_of(sigma)))
     return seen_again(motion, (motion.rod_angle + turn[:, None])[::FINER], centre[::FINER], rng)
-
-
-def seen_again(motion: Motion, rod_angle: Array, centre: Array, rng: np.random.Generator) -> Motion:
-    """Simulate a recording of shapes (N, n) in rad and centres (N, 2) in m, with the noise of ``motion``."""
-    from scipy.interpolate import CubicSpline  # slow to import
-
-    n = rod_angle.shape[1]
-    half = motion.length / (2 * n) * np.stack([np.cos(rod_angle), np.sin(rod_angle)], -1)
-    middle = centre[:, None] + _chained(half)
-    joints = np.concatenate([middle[:, :1] - half[:, :1], middle + half], 1)
-    curve = CubicSpline(np.linspace(0.0, 1.0, n + 1), joints, axis=1)(np.linspace(0.0, 1.0, 8 * n + 1))
-    head, tail = np.abs(rng.normal(0.0, motion.jitter / motion.length, (2, len(curve), 1)))
-    lines = even(curve, arc_length(curve), head + (1.0 - head - tail) * motion.places)
-    noise, stays = rng.normal(0.0, motion.noise, lines.shape), motion.persistence
-    for before, now in pairwise(noise):
-        now *= np.sqrt(1.0 - stays**2)
-        now += stays * before
-    lines += noise
-    lines[~motion.measured] = np.nan
-    again = smoothed(lines, motion.measured, motion.rate, motion.order, n)
-    return replace(again, gaps=motion.gaps)

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gymnosoma.envs.core.arguments import choice, number, printable, shown, whole
-from gymnosoma.envs.worm import WormParams
 
-from .motion import ORDER, Array, Flags, Motion, smoothed, turned_round
+from .motion import ORDER, Array, Flags, Motion, Progress, silent, smoothed, turned_round
 from .tracker_files import HEADS, read_midlines, upright
 from .units import HIGHEST_RATE, Hints, reading
 
@@ -20,6 +19,13 @@ LEAST_POINTS, LEAST_FRAMES = 5, 8
 
 HIGHEST_ORDER = 40
 """Largest degree of the polynomials."""
+
+
+SHORTEST, LONGEST = 0.2e-3, 2e-3
+"""Range of the length of C. elegans (m): 0.25 mm when it hatches, 1.6 mm when it is old."""
+
+INERTIA, LAG = 0.4e-3, 0.02
+"""Mass / b_perp of a worm of 1 mm in water (s), and its largest value relative to the radian of an undulation."""
 
 
 @dataclass(frozen=True)
@@ -136,20 +142,24 @@ class Midlines:
         """Mask (N,) of the frames with a midline."""
         return np.asarray(np.isfinite(self.points).all((1, 2)))
 
-    def smoothed(self, order: int = ORDER, n_rods: int = 25) -> Motion:
-        """Remove the noise with polynomials along the body and penalised third differences in time.
+    def smoothed(self, order: int = ORDER, n_rods: int = 25, progress: Progress = silent) -> Motion:
+        """Fit a smooth line of constant length to every frame, and remove its noise by penalised third differences.
 
         The data determine the weight of the penalty. Frames before the first and after the last midline are removed. If
-        head and tail swap between frames, this is corrected and noted. Gaps of more than 3 frames, or an eighth of the
-        wave's period if that is shorter, are interpolated for films, but not used in fits.
+        head and tail swap between frames, this is corrected and noted. Frames are rejected and noted if they repeat the
+        previous frame, if their length differs by more than 5% (or 4 robust standard deviations) from the median, if
+        they are elsewhere, or if they deviate from a smooth line or motion by several times the median. Gaps of more
+        than 3 frames, or an eighth of the wave's period if that is shorter, are interpolated for films, but not used in
+        fits.
 
         Args:
-            order (2 to 40): Degree of the polynomials; at most P - 2 is used.
+            order (2 to 40): Degree of the polynomial of the tangent angle along the body; at most 2 P - 6 is used.
             n_rods: Number of rods of the fitted chain.
+            progress: Function that shows the progress of an iteration, such as ``tqdm``.
 
         Raises:
-            ValueError: If there are fewer than 8 midlines, or if lengths differ by more than 15% or are out of the
-                worm's range.
+            ValueError: If there are fewer than 8 midlines or fewer than 5 frames per undulation, if lengths differ by
+                more than 15%, more than 20% of the frames are rejected, or length or inertia are not those of a worm.
         """
         whole("order", order, 2, HIGHEST_ORDER)
         whole("n_rods", n_rods, 3, 1000)
@@ -165,20 +175,32 @@ class Midlines:
         if swaps:
             frames = ", ".join(f"{a + first} to {b - 1 + first}" for a, b in swaps)
             notes.append(f"head and tail changed places in frames {frames}; corrected")
-        degree = min(order, points.shape[1] - 2)
+        degree = min(order, 2 * points.shape[1] - 6)
         if degree < order:
-            notes.append(f"polynomials of degree {degree}, not {order}: there are {points.shape[1]} points")
-        motion = smoothed(points, measured, self.rate, degree, n_rods)
-        try:
-            WormParams(length=motion.length)
-        except ValueError as error:
-            raise ValueError(
-                f"midlines: {error}; pass their unit, as microns_per_pixel for a file (1 for um, 1000 for mm) or scale "
-                "for an array"
-            ) from None
+            notes.append(f"angles by polynomials of degree {degree}, not {order}: there are {points.shape[1]} points")
+        motion = smoothed(points, measured, self.rate, degree, n_rods, progress)
+        _check_animal(motion)
         notes.append(
             f"length {1e3 * motion.length:.4g} mm, noise {1e6 * motion.noise:.2g} um, tips missed by "
             f"{1e6 * motion.jitter:.2g} um; {int((~measured).sum())} frames without a midline, {len(motion.gaps)} long "
-            "gaps"
+            f"gaps; {motion.period * self.rate:.2g} frames per undulation"
         )
-        return replace(motion, time=motion.time + first / self.rate, notes=tuple(notes))
+        return replace(motion, time=motion.time + first / self.rate, notes=(*notes, *motion.notes))
+
+
+def _check_animal(motion: Motion) -> None:
+    """Raise ValueError if the length or the inertia is not that of a worm."""
+    if not SHORTEST <= motion.length <= LONGEST:
+        factor = 10.0 ** round(np.log10(motion.length / 0.8e-3))
+        unit = {1e3: "in mm, not in m, ", 1e6: "in um, not in m, "}.get(factor, "")
+        raise ValueError(
+            f"midlines must have a worm's length of {1e3 * SHORTEST:g} to {1e3 * LONGEST:g} mm, got "
+            f"{1e3 * motion.length:.3g} mm; if this is a worm, points are {unit}{factor:g} times too far apart: "
+            f"multiply microns_per_pixel (1 for um, 1000 for mm) or scale by {1 / factor:g}"
+        )
+    lag = 2.0 * np.pi / motion.period * INERTIA * (motion.length / 1e-3) ** 2
+    if lag > LAG:
+        raise ValueError(
+            f"midlines must undulate slowly enough for inertia to be negligible, got {1 / motion.period:.2g} Hz at "
+            f"{1e3 * motion.length:.2g} mm, at most {LAG / lag / motion.period:.2g} Hz: no worm, or a wrong rate"
+        )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,24 +15,65 @@ from .smoothing import smooth
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+Progress = Callable[..., Iterable[Any]]
 
-ORDER = 16
-"""Degree of the polynomials along the body; 10 is too small for the wave on agar, and 22 is not better."""
+
+def silent(items: Iterable[Any], **about: Any) -> Iterable[Any]:
+    """Return the items; show no progress."""
+    return items
+
+
+ORDER = 12
+"""Degree of the polynomials of the tangent angle along the body; higher ones are below 0.02 rad in crawling worms."""
 
 FINER = 4
 """Number of time points of a motion per frame of the recording."""
 
-ARC = 201
-"""Number of points at which the length of a midline is computed."""
+PIECES = 50
+"""Smallest number of pieces into which a midline is divided."""
 
 GAP = 3
 """Longest gap, frames, in which a motion is reliable."""
 
-VARIATION = 0.15
-"""Largest relative deviation of a midline's length from the median of the worm."""
+BLOCK, SAMPLE = 512, 4000
+"""Number of frames that are fitted at once, and that are used for statistics of the noise, to limit memory."""
+
+STEPS = 8
+"""Number of Levenberg-Marquardt steps."""
 
 MOST_PERSISTENT = 0.95
 """Largest correlation of noise from frame to frame; a more persistent deviation is a shape."""
+
+CORRELATIONS = np.linspace(0.0, 0.9, 10)
+"""Correlations of the noise of neighbouring points that are distinguished."""
+
+VARIATION = 0.15
+"""Largest relative deviation of a midline's length from the median of the worm."""
+
+PRIOR, DAMPING, NOISE = 6, 1e-3, 2e-3
+"""Degree above which the prior of the angle's coefficients falls from 1 rad, first damping, and noise assumed first.
+
+The noise is in lengths.
+"""
+
+UNEVEN = 0.03
+"""Smallest deviation from evenly spaced points that is noticed in the lengths of chords."""
+
+SHORTER, JUMP, MISFIT, FLOOR, STRIDE = 0.05, 8.0, 6.0, 0.01, 0.15
+"""Limits of a bad frame.
+
+In order: relative deviation of its length from the median; deviation from the motion smoothed in time, and of points
+from the fitted midline, relative to the median of all frames; least deviation, and distance of centres of successive
+frames, in lengths.
+"""
+
+REPEATED = "repeat the frame before"
+
+LEAST_FRAMES = 5.0
+"""Smallest number of frames per undulation."""
+
+MOST_BAD = 0.2
+"""Largest share of bad frames."""
 
 
 @dataclass(frozen=True)
@@ -47,9 +91,11 @@ class Motion:
         noise (m): Standard deviation of each coordinate of a point.
         jitter (m): Standard deviation of the distance by which the tracker misses the tips.
         persistence: Correlation of a point's noise with that in the next frame, at least 0.
+        along: Correlation of a point's noise with that of the next point, at least 0.
         gaps (tuple of (int, int)): Start and stop frames (stop exclusive) of long gaps.
-        order: Degree of the polynomials along the body.
-        shapes ((N, order + 1, 2) array, m): Coefficients of the polynomials of each frame, not smoothed in time.
+        order: Degree of the polynomials of the tangent angle.
+        points ((N, P, 2) array, m): Midlines, not smoothed.
+        period (s): Duration of an undulation.
         notes (tuple of str): Processing steps in order, shown by `report`.
     """
 
@@ -63,9 +109,11 @@ class Motion:
     noise: float = 0.0
     jitter: float = 0.0
     persistence: float = 0.0
+    along: float = 0.0
     gaps: tuple[tuple[int, int], ...] = ()
     order: int = ORDER
-    shapes: Array | None = None
+    points: Array | None = None
+    period: float = float("inf")
     notes: tuple[str, ...] = ()
 
     @property
@@ -108,9 +156,9 @@ def turned_round(points: Array, measured: Flags) -> tuple[Array, list[tuple[int,
     """
     frames = np.flatnonzero(measured)
     lines = points[frames]
-    direct = np.sum((lines[1:] - lines[:-1]) ** 2, (1, 2))
-    swapped = np.sum((lines[1:] - lines[:-1, ::-1]) ** 2, (1, 2))
-    turned = np.concatenate([[False], np.cumsum(swapped < direct) % 2 == 1])
+    swapped = np.einsum("tpx,tpx->t", lines[1:], lines[:-1, ::-1])
+    direct = np.einsum("tpx,tpx->t", lines[1:], lines[:-1])
+    turned = np.concatenate([[False], np.cumsum(swapped > direct) % 2 == 1])
     if turned.sum() > 0.5 * len(turned):
         turned = ~turned
     if not turned.any():
@@ -121,56 +169,302 @@ def turned_round(points: Array, measured: Flags) -> tuple[Array, list[tuple[int,
     return points, [(int(frames[a]), int(frames[b - 1]) + 1) for a, b in zip(edges[::2], edges[1::2], strict=True)]
 
 
-def polynomials(places: Array, order: int) -> tuple[Array, Array]:
-    """Return orthonormal polynomials (P, m + 1) at ``places`` (shares of the length), and at `ARC` even places."""
-    vander = np.polynomial.legendre.legvander
-    q, r = np.linalg.qr(vander(2.0 * places - 1.0, order))
-    return q, np.linalg.solve(r.T, vander(np.linspace(-1.0, 1.0, ARC), order).T).T
+class Body:
+    """Midlines of constant speed, whose tangent angle is a polynomial, seen at ``places`` (P,), shares of the length.
+
+    The unknowns of a frame are the coefficients of the angle (order + 1, orthonormal Legendre polynomials), the length,
+    and the centre (2).
+    """
+
+    def __init__(self, places: Array, order: int, n_rods: int) -> None:
+        self.order, self.n_rods = order, n_rods
+        count = n_rods * -(-PIECES // n_rods)
+        self.middle = (np.arange(count) + 0.5) / count
+        degree = np.arange(order + 1)
+        self.modes = np.polynomial.legendre.legvander(2.0 * self.middle - 1.0, order) * np.sqrt(2.0 * degree + 1.0)
+        reach = np.clip(places[:, None] * count - np.arange(count), 0.0, 1.0) / count
+        self._reach = reach - (1.0 - self.middle) / count
+        self._places = places
+        # Prior of the coefficients: the spectrum of worms with up to two waves on the body.
+        self._precision = np.concatenate([(np.maximum(degree, PRIOR) / PRIOR) ** 8.0 * (degree > 0), np.zeros(3)])
+
+    def start(self, points: Array) -> Array:
+        """Return initial values (N, U) of the unknowns, from splines through about a dozen points (N, P, 2)."""
+        from scipy.interpolate import CubicSpline  # slow to import
+
+        some = np.unique(np.linspace(0, points.shape[1] - 1, min(points.shape[1], self.order + 1)).round().astype(int))
+        slope = CubicSpline(self._places[some], points[:, some], axis=1)(self.middle, 1)
+        angle = np.unwrap(np.arctan2(slope[..., 1], slope[..., 0]), axis=1)
+        length = np.mean(np.hypot(slope[..., 0], slope[..., 1]), 1)
+        return np.concatenate([angle @ self.modes / len(self.middle), length[:, None], points.mean(1)], 1)
+
+    def fit(
+        self, points: Array, unknown: Array, noise: float, steps: int, progress: Progress = silent
+    ) -> tuple[Array, Array]:
+        """Return the unknowns (N, U) after Levenberg-Marquardt steps, and the residuals (N, P, 2) m."""
+        fitted, rest = np.empty_like(unknown), np.empty_like(points)
+        prior = noise**2 * self._precision
+        for first in progress(range(0, len(points), BLOCK), desc="midlines"):
+            part = slice(first, first + BLOCK)
+            best, least = unknown[part], np.full(len(points[part]), np.inf)
+            now, damping = best.copy(), np.full(len(best), DAMPING)
+            for step in range(steps + 1):
+                off, slope = self._linear(points[part], now, step < steps)
+                cost = np.sum(off**2, 1) + now**2 @ prior
+                better = cost < least
+                best, least = np.where(better[:, None], now, best), np.where(better, cost, least)
+                if step == 0:
+                    matrix, right = np.empty((len(now), now.shape[1], now.shape[1])), np.empty_like(now)
+                if step < steps:
+                    part_slope = slope[better]
+                    matrix[better] = np.swapaxes(part_slope, 1, 2) @ part_slope + np.diag(prior)
+                    right[better] = np.squeeze(off[better][:, None] @ part_slope, 1) - now[better] * prior
+                    damping = np.where(better, damping / 10.0, np.maximum(damping, DAMPING) * 10.0)
+                    damped = matrix * (1.0 + damping[:, None, None] * np.eye(now.shape[1]))
+                    now = best + np.linalg.solve(damped, right[..., None])[..., 0]
+            off, _ = self._linear(points[part], best, False)
+            fitted[part], rest[part] = best, off.reshape(points[part].shape)
+        return fitted, rest
+
+    def _linear(self, points: Array, unknown: Array, sloped: bool = True) -> tuple[Array, Array]:
+        """Return the residuals (N, 2 P) and the derivatives of the points (N, 2 P, U)."""
+        angle, length, centre = unknown[:, : self.order + 1] @ self.modes.T, unknown[:, -3], unknown[:, -2:]
+        tangent = np.stack([np.cos(angle), np.sin(angle)], 1)  # (N, 2, M)
+        line = np.swapaxes(tangent @ self._reach.T, 1, 2)
+        rest = points - centre[:, None] - length[:, None, None] * line
+        if not sloped:
+            return rest.reshape(len(rest), -1), rest
+        count, width = points.shape[:2]
+        slope = np.zeros((count, width, 2, unknown.shape[1]))
+        normal = np.stack([-tangent[:, 1], tangent[:, 0]], 1) * length[:, None, None]
+        for axis in range(2):
+            slope[:, :, axis, : self.order + 1] = self._reach @ (normal[:, axis, :, None] * self.modes)
+            slope[:, :, axis, -2 + axis] = 1.0
+        slope[..., -3] = line
+        return rest.reshape(count, -1), slope.reshape(count, 2 * width, -1)
+
+    def projection(self, unknown: Array, noise: float) -> Array:
+        """Return the matrix (2 P, 2 P) that maps small deviations of points to residuals, of one frame."""
+        _, slope = self._linear(np.zeros((1, len(self._places), 2)), unknown[None])
+        matrix = slope[0].T @ slope[0] + noise**2 * np.diag(self._precision)
+        return np.asarray(np.eye(slope.shape[1]) - slope[0] @ np.linalg.solve(matrix, slope[0].T))
+
+    def variance(self, unknown: Array, noise: float) -> float:
+        """Return the variance of the length of one frame, for points with a standard deviation of 1."""
+        _, slope = self._linear(np.zeros((1, len(self._places), 2)), unknown[None])
+        matrix = slope[0].T @ slope[0] + noise**2 * np.diag(self._precision)
+        return float(np.linalg.inv(matrix)[-3, -3])
+
+    def points(self, modes: Array, length: float, centre: Array, head: Array, tail: Array) -> Array:
+        """Return the points (N, P, 2) of midlines whose tips are missed by ``head`` and ``tail`` (N,)."""
+        angle = modes @ self.modes.T
+        tangent = np.stack([np.cos(angle), np.sin(angle)], 1)
+        line = np.swapaxes(tangent @ self._reach.T, 1, 2)
+        moved = head[:, None] * (1.0 - self._places) - tail[:, None] * self._places
+        return centre[:, None] + length * (line + moved[..., None] * self.tangent(modes))
+
+    def tangent(self, modes: Array) -> Array:
+        """Return the directions (N, P, 2) of the midlines at the points."""
+        near = np.minimum((self._places * len(self.middle)).astype(int), len(self.middle) - 1)
+        angle = modes[:, : self.order + 1] @ self.modes[near].T
+        return np.stack([np.cos(angle), np.sin(angle)], -1)
+
+    def coefficients(self, rod_angle: Array) -> Array:
+        """Return the coefficients (N, order + 1) of the headings (N, n) of rods."""
+        return np.asarray(rod_angle @ np.linalg.pinv(self.modes.reshape(self.n_rods, -1, self.order + 1).mean(1)).T)
+
+    def chord(self, modes: Array) -> float:
+        """Return the mean length of a rod relative to the curve between its ends."""
+        angle = (modes @ self.modes.T).reshape(len(modes), self.n_rods, -1)
+        return float(np.mean(np.hypot(np.cos(angle).mean(2), np.sin(angle).mean(2))))
+
+    def rods(self, coefficients: Array) -> Array:
+        """Return the headings (T, n) of rods, continuous along the body."""
+        angle = coefficients @ self.modes.T
+        mean = angle.reshape(len(angle), self.n_rods, -1)
+        middle = mean.mean(2, keepdims=True)
+        turn = np.arctan2(np.sin(mean - middle).mean(2), np.cos(mean - middle).mean(2))
+        return np.asarray(middle[..., 0] + turn)
 
 
-def smoothed(points: Array, measured: Flags, rate: float, order: int, n_rods: int) -> Motion:
+def smoothed(points: Array, measured: Flags, rate: float, order: int, n_rods: int, progress: Progress) -> Motion:
     """Smooth midlines (N, P, 2), whose first and last frames are measured; see `Midlines.smoothed`."""
-    from scipy.interpolate import CubicSpline  # slow to import
+    measured = measured.copy()
+    reasons: dict[str, int] = {}
+    total = int(measured.sum())
 
-    count, width = points.shape[:2]
-    along = arc_length(points[measured])
-    places = np.mean(along / along[:, -1:], 0)
-    basis, fine = polynomials(places, order)
-    shapes = np.einsum("pm,tpx->tmx", basis, np.where(measured[:, None, None], points, 0.0))
-    rest = np.where(measured[:, None, None], points - np.einsum("pm,tmx->tpx", basis, shapes), 0.0)
-    noise = np.sqrt(np.sum(rest**2) / (2 * measured.sum() * (width - order - 1)))
-    both = np.flatnonzero(measured[1:] & measured[:-1])
-    power = np.sum(0.5 * (rest[both] ** 2 + rest[both + 1] ** 2))
-    persistence = np.clip(np.sum(rest[both] * rest[both + 1]) / max(power, 1e-300), 0.0, MOST_PERSISTENT)
-    # With few points, polynomials can oscillate between them: check the lengths.
-    raw = arc_length(np.einsum("pm,tmx->tpx", basis, shapes[measured]))[:, -1]
-    low, median, high = np.quantile(raw, [0.05, 0.5, 0.95])
+    def reject(bad: Flags, reason: str) -> None:
+        """Remove some of the measured frames."""
+        frames = np.flatnonzero(measured)[bad]
+        measured[frames] = False
+        reasons[reason] = reasons.get(reason, 0) + len(frames)
+
+    lines = points[measured]
+    repeated = np.concatenate([[False], (lines[1:] == lines[:-1]).all((1, 2))])
+    reject(repeated, REPEATED)
+    raw = _lengths(lines)[~repeated]
+    median = float(np.median(raw))
+    reject(np.abs(raw - median) > max(SHORTER * median, 4.0 * _deviation(raw)), "have another length")
+    raw = _lengths(points[measured])
+    low, high = np.quantile(raw, [0.05, 0.95])
     if not median > 0.0 or max(high - median, median - low) > VARIATION * median:
         raise ValueError(
             f"midlines must have lengths within {VARIATION:.0%} of each other, got {1e3 * low:.3g} to {1e3 * high:.3g} "
             f"mm about {1e3 * median:.3g}: a wrong scale, several worms, or too few points"
         )
-    series = smooth(shapes.reshape(count, -1), 3, "gcv", measured).values
-    moments = np.arange(FINER * (count - 1) + 1) / FINER
-    series = CubicSpline(np.arange(count), series)(moments).reshape(len(moments), order + 1, 2)
-    curve = np.einsum("am,tmx->tax", fine, series)
-    along = arc_length(curve)
-    joints = even(curve, along, np.broadcast_to(np.linspace(0.0, 1.0, n_rods + 1), (len(curve), n_rods + 1)))
-    rods = np.diff(joints, axis=1)
-    angle = np.unwrap(np.arctan2(rods[..., 1], rods[..., 0]), axis=1)
-    mean = angle.mean(1)
-    angle += (np.unwrap(mean) - mean)[:, None]
-    centre = 0.5 * (joints[:, 1:] + joints[:, :-1]).mean(1)
-    place = np.cumsum(measured) - 1
-    ends = np.mean((raw[place[both + 1]] - raw[place[both]]) ** 2) / 2 if len(both) else 0.0
-    # Subtract the noise of the end points. The standard deviation of the sum of two independent |N(0, 1)| is 0.853.
-    ends -= noise**2 * np.sum(basis[[0, -1]] ** 2)
-    jitter = np.sqrt(max(ends, 0.0)) / 0.853
-    gaps = _long_gaps(measured, np.diff(angle), rate)
-    time = moments / rate
-    length = float(np.median(along[:, -1]))
-    errors = float(noise), float(jitter), float(persistence)
-    return Motion(time, angle, centre, length, rate, measured, places, *errors, gaps, order, shapes)
+    reject(_elsewhere(points[measured].mean(1), np.flatnonzero(measured), median), "are elsewhere")
+    some = points[measured][:: max(1, int(measured.sum()) // SAMPLE)]
+    along = arc_length(some)
+    places, even_places = np.median(along / along[:, -1:], 0), np.linspace(0.0, 1.0, points.shape[1])
+    if np.abs(places - even_places).max() < UNEVEN:
+        places = even_places
+    body = Body(places, order, n_rods)
+    for _ in range(2):  # points of another spacing deviate along the body
+        unknown, rest = body.fit(some, body.start(some), NOISE * median, STEPS)
+        shift = np.median(np.sum(rest * body.tangent(unknown), -1) / unknown[:, -3:-2], 0)
+        places = np.concatenate([[0.0], (places + shift)[1:-1], [1.0]])
+        body = Body(places, order, n_rods)
+    noise = max(float(np.sqrt(np.median(np.mean(rest**2, (1, 2))))), 1e-9 * median)
+    noise *= np.sqrt(2 * len(places) / max(np.trace(body.projection(unknown[len(unknown) // 2], noise)), 1.0))
+    lines = points[measured]
+    unknown, rest = body.fit(lines, body.start(lines), noise, STEPS, progress)
+    size = np.sqrt(np.mean(rest**2, (1, 2)))
+    bad = size > max(MISFIT * float(np.median(size)), FLOOR * median)
+    reject(bad, "are no smooth line")
+    unknown, rest = unknown[~bad], rest[~bad]
+    for _ in range(3):
+        count = len(measured)
+        unknown[:, 0] = np.unwrap(unknown[:, 0])
+        values = np.zeros((count, unknown.shape[1]))
+        values[measured] = unknown
+        series = smooth(values, 3, "gcv", measured).values
+        off = (values - series)[measured]
+        off = np.sqrt(np.sum(off[:, : order + 1] ** 2, 1) * median**2 / 12.0 + np.sum(off[:, -2:] ** 2, 1))
+        bad = off > max(JUMP * float(np.median(off)), FLOOR * median)
+        bad[[0, -1]] = False
+        if not bad.any():
+            break
+        reject(bad, "jump")
+        unknown, rest = unknown[~bad], rest[~bad]
+    share = sum(number for reason, number in reasons.items() if reason != REPEATED) / total
+    if share > MOST_BAD:
+        raise ValueError(
+            f"midlines must be usable in {1 - MOST_BAD:.0%} of the frames, got {share:.0%} bad ones: {_listed(reasons)}"
+        )
+    undulation = _undulation(np.where(measured[:, None], values, series), order)
+    if undulation < LEAST_FRAMES:
+        raise ValueError(
+            f"rate must be at least {LEAST_FRAMES:g} frames per undulation, got {undulation:.2g}: record with at least "
+            f"{np.ceil(LEAST_FRAMES / undulation * rate):g} Hz"
+        )
+    unknown, rest, frames = unknown[:SAMPLE], rest[:SAMPLE], np.flatnonzero(measured)[:SAMPLE]
+    noise, along_noise, spread = _noise(body, unknown, rest, noise)
+    both = np.flatnonzero(np.diff(frames) == 1)
+    power = np.sum(0.5 * (rest[both] ** 2 + rest[both + 1] ** 2))
+    persistence = np.clip(np.sum(rest[both] * rest[both + 1]) / max(power, 1e-300), 0.0, MOST_PERSISTENT)
+    ends = np.mean((unknown[both + 1, -3] - unknown[both, -3]) ** 2) / 2 if len(both) else 0.0
+    # Subtract the noise of the points. The standard deviation of the sum of two independent |N(0, 1)| is 0.853.
+    jitter = np.sqrt(max(ends - spread * (1.0 - persistence), 0.0)) / 0.853
+    errors = noise, float(jitter), float(persistence), along_noise
+    notes = (f"rejected frames: {_listed(reasons)}",) if any(reasons.values()) else ()
+    none = series[:0]
+    about = Motion(none, none, none, median, rate, measured, places, *errors, order=order, points=points)
+    motion = _continued(about, body, float(np.median(unknown[:, -3])), series)
+    gaps = _long_gaps(measured, motion.joint_angle, rate)
+    return replace(motion, gaps=gaps, period=undulation / rate, notes=notes)
+
+
+def _continued(motion: Motion, body: Body, length: float, series: Array) -> Motion:
+    """Return a motion with the smoothed unknowns (N, U) of its frames, interpolated."""
+    from scipy.interpolate import CubicSpline  # slow to import
+
+    moments = np.arange(FINER * (len(series) - 1) + 1) / FINER
+    series = CubicSpline(np.arange(len(series)), series)(moments)
+    modes, centre = series[:, : body.order + 1], series[:, -2:]
+    length *= body.chord(modes)
+    return replace(motion, time=moments / motion.rate, rod_angle=body.rods(modes), centre=centre, length=length)
+
+
+def seen_again(motion: Motion, rod_angle: Array, centre: Array, rng: np.random.Generator) -> Motion:
+    """Simulate a recording of shapes (N, n) in rad and centres (N, 2) in m, with the noise of ``motion``."""
+    body = Body(motion.places, motion.order, rod_angle.shape[1])
+    modes, measured = body.coefficients(rod_angle), motion.measured
+    length = motion.length / body.chord(modes)
+    tips = np.abs(rng.normal(0.0, motion.jitter / length, (2, len(modes))))
+    lines = body.points(modes, length, centre, *tips)
+    noise = rng.normal(0.0, motion.noise, lines.shape)
+    for each, share in ((noise, motion.persistence), (np.swapaxes(noise, 0, 1), motion.along)):
+        for before, now in pairwise(each):
+            now *= np.sqrt(1.0 - share**2)
+            now += share * before
+    lines += noise
+    lines[~measured] = np.nan
+    unknown = np.concatenate([modes, np.full((len(modes), 1), length), centre], 1)[measured]
+    unknown, _ = body.fit(lines[measured], unknown, motion.noise, 1)
+    series = np.zeros((len(lines), unknown.shape[1]))
+    series[measured] = unknown
+    series = smooth(series, 3, "gcv", measured).values
+    return _continued(replace(motion, points=lines), body, float(np.median(unknown[:, -3])), series)
+
+
+def _lengths(lines: Array) -> Array:
+    return np.concatenate([arc_length(lines[k : k + BLOCK])[:, -1] for k in range(0, len(lines), BLOCK)])
+
+
+def _listed(reasons: dict[str, int]) -> str:
+    return ", ".join(f"{number} {reason}" for reason, number in reasons.items() if number)
+
+
+def _deviation(values: Array) -> float:
+    """Return a robust standard deviation."""
+    return 1.4826 * float(np.median(np.abs(values - np.median(values))))
+
+
+def _elsewhere(centre: Array, frames: NDArray[np.int64], length: float) -> Flags:
+    """Find stretches that begin and end with a jump from the longest stretch's path."""
+    step = np.hypot(*np.diff(centre, axis=0).T) / np.diff(frames)
+    stride = max(STRIDE * length, 8.0 * float(np.median(step)))
+    stretches = np.split(np.arange(len(centre)), np.flatnonzero(step > stride) + 1)
+    longest = max(range(len(stretches)), key=lambda k: len(stretches[k]))
+    bad = np.zeros(len(centre), bool)
+    for side in (range(longest + 1, len(stretches)), range(longest - 1, -1, -1)):
+        last = stretches[longest]
+        for k in side:
+            near, far = (last[-3:], stretches[k][0]) if k > longest else (last[:3], stretches[k][-1])
+            reach = stride * np.minimum(np.abs(frames[far] - frames[near]), 10)
+            if (np.hypot(*(centre[far] - centre[near]).T) > reach).all():
+                bad[stretches[k]] = True
+            else:
+                last = stretches[k]
+    return bad
+
+
+def _undulation(unknown: Array, order: int) -> float:
+    """Return the number of frames per undulation: twice the first minimum of the shapes' autocorrelation."""
+    shapes = unknown[:, 1 : order + 1] - unknown[:, 1 : order + 1].mean(0)
+    half = len(shapes) // 2
+    values = [1.0]
+    for lag in range(1, half):
+        values.append(float(np.sum(shapes[lag:] * shapes[:-lag]) / np.sum(shapes**2)))
+        if len(values) > 2 and values[-1] > values[-2] and values[-2] < min(0.8 * values[1], 0.5):
+            left, middle, right = values[-3:]
+            return 2.0 * (lag - 1 + 0.5 * (left - right) / (left - 2.0 * middle + right))
+    return 2.0 * half
+
+
+def _noise(body: Body, unknown: Array, rest: Array, noise: float) -> tuple[float, float, float]:
+    """Return the noise of the points, its correlation along the body, and the variance of the length it causes."""
+    unit, middle = rest.shape[1], unknown[len(unknown) // 2]
+    matrix = body.projection(middle, noise)
+    distance = np.abs(np.subtract.outer(np.arange(unit), np.arange(unit)))
+    ratio, power = np.sum(rest[:, 1:] * rest[:, :-1]) / max(np.sum(rest**2), 1e-300), np.sum(rest**2) / len(rest)
+    best = np.inf, 0.0, 1.0
+    for correlation in CORRELATIONS:
+        expected = matrix @ np.kron(np.maximum(correlation, 1e-9) ** distance, np.eye(2)) @ matrix.T
+        lag = np.trace(expected[2:, :-2]) / max(np.trace(expected), 1e-300)
+        best = min(best, (abs(lag - ratio), correlation, np.trace(expected)))
+    found = float(np.sqrt(power / max(best[2], 1.0)))
+    return found, float(best[1]), body.variance(middle, noise) * found**2
 
 
 def arc_length(curve: Array) -> Array:

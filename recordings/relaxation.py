@@ -11,8 +11,8 @@ from gymnosoma.envs import simulate
 from gymnosoma.envs.core.arguments import number, whole
 from gymnosoma.envs.worm import Worm, WormParams, medium
 
-from .medium import LARGEST_RATIO, fit_medium, seen_again, sigma_of
-from .motion import FINER, Motion, polynomials
+from .medium import LARGEST_RATIO, fit_medium, sigma_of
+from .motion import FINER, Motion, seen_again
 
 Array = NDArray[np.float64]
 
@@ -21,6 +21,9 @@ STEP = 0.02
 
 ITERATIONS, AGAIN = 8, 3
 """Number of Levenberg-Marquardt iterations for the recording and for each bootstrap repeat."""
+
+ORDER = 16
+"""Degree of the polynomials along the body; at most the number of points less 2."""
 
 MODES = 12
 """Number of polynomials along the body that correct the measured initial shape, which is sensitive to noise."""
@@ -115,15 +118,15 @@ class _Relaxing:
         off = np.array([np.inf, np.inf, np.hypot(SHARE * missed / self.length, PLAIN), *[SMOOTHED] * MODES])
         self._prior = motion.noise / off
         self._ratio, self._usual = ratio, WormParams.in_medium(1.0, length=self.length)
-        assert motion.shapes is not None
+        assert motion.points is not None
         self._angle, self._centre = motion.rod_angle[first * FINER], motion.centre[first * FINER]
         joints = len(self._angle) - 1
-        self._modes = np.sqrt(joints) * polynomials(np.linspace(0.0, 1.0, joints), MODES - 1)[0].T
+        self._modes = np.sqrt(joints) * _polynomials(np.linspace(0.0, 1.0, joints), MODES - 1).T
         measured = motion.measured & motion.reliable[::FINER]
         self._valid, self._smooth = measured[first:], motion.joint_angle[first * FINER :: FINER, INNER]
         # Use unsmoothed frames: smoothing in time would blunt the release, which determines the damping.
-        self._measured = motion.shapes[first:][self._valid]
-        basis, _ = polynomials(motion.places, motion.order)
+        basis = _polynomials(motion.places, min(ORDER, len(motion.places) - 2))
+        self._measured = basis.T @ motion.points[first:][self._valid]
         spline = CubicSpline(np.linspace(0.0, 1.0, joints + 2), np.eye(joints + 2))
         self._seen = spline(motion.places)
         # Missed tips shift points along the body so far that its curvature matters.
@@ -243,6 +246,11 @@ def arc_length_of(speed: Array, places: Array) -> Array:
     """Return the length (T, P) up to each of ``places`` (P,) along curves with ``speed`` (T, P) there."""
     steps = 0.5 * (speed[:, 1:] + speed[:, :-1]) * np.diff(places)
     return np.pad(np.cumsum(steps, 1), ((0, 0), (1, 0)))
+
+
+def _polynomials(places: Array, order: int) -> Array:
+    """Return orthonormal polynomials (P, order + 1) at ``places`` (shares of the length)."""
+    return np.asarray(np.linalg.qr(np.polynomial.legendre.legvander(2.0 * places - 1.0, order))[0])
 
 
 def fit_relaxation(
