@@ -33,11 +33,11 @@ TRIM = 0.15
 TURN = 0.29
 """Factor that converts an angle to a distance, in body lengths: the radius of gyration of a rod."""
 
-TIP, DRIFT = 0.03, 5e-6
-"""Standard deviations of the prior of a tip that is missed in all frames (lengths), and of a drift (m/s)."""
+TIP, DRIFT = 0.03, 5e-3
+"""Standard deviations of the prior of a tip that is missed in all frames, and of a drift in a window (lengths)."""
 
-MOST_TIP, MOST_DRIFT = 0.08, 20e-6
-"""Largest part of the body that may be missing at an end (lengths), and largest drift (m/s)."""
+MOST_TIP, MOST_DRIFT = 0.08, 0.02
+"""Largest part of the body that may be missing at an end, and largest drift in a window (lengths)."""
 
 END = 3
 """Number of rods whose curvature continues in a missing tip."""
@@ -283,7 +283,7 @@ class _Worm:
         slopes = [(self.windows.misfit(sigma + step) - self.windows.misfit(sigma - step)) / (2.0 * step)]
         for tips in ((step, 0.0), (0.0, step)):
             slopes.append((_Windows(_extended(self.motion, *tips), self.window).misfit(sigma) - usual) / step)
-        slopes += [np.broadcast_to(axis, usual.shape) for axis in self.window * np.eye(3)[:2]]
+        slopes += [np.broadcast_to(axis, usual.shape) for axis in self.motion.length * np.eye(3)[:2]]
         return np.stack([slope.ravel() for slope in slopes], 1)
 
     def solve(self, windows: _Windows) -> _Solution:
@@ -301,7 +301,8 @@ class _Worm:
         known = np.linalg.inv(np.delete(np.delete(np.linalg.inv(inverse), (1, 2), 0), (1, 2), 1))[0, 0]
         variance = max(noise**2 * known, float(np.sum(score**2)) * len(score) / (len(score) - 1))
         variances = float(variance), float(noise**2 * (inverse[0, 0] - known))
-        return _Solution(self.sigma + change[0], change[1:3], change[3:], float(noise * np.sqrt(3.0)), *variances)
+        drift = change[3:] * self.motion.length / self.window
+        return _Solution(self.sigma + change[0], change[1:3], drift, float(noise * np.sqrt(3.0)), *variances)
 
     def again(self, rng: np.random.Generator) -> _Solution:
         """Return the solution for a simulated recording of the shapes in the fitted medium."""
@@ -319,7 +320,8 @@ def _extended(motion: Motion, head: float, tail: float) -> Motion:
     longer += np.outer((angle[:, -1] - angle[:, -1 - END]) / END, np.maximum(place - (n - 1), 0.0))
     length = motion.length * (1.0 + head + tail)
     start = motion.centre - _from_head(angle, motion.length).mean(1)
-    start -= head * motion.length * np.stack([np.cos(longer[:, 0]), np.sin(longer[:, 0])], -1)
+    way = angle[:, 0] - (angle[:, END] - angle[:, 0]) / END * 0.5 * (1.0 + head * n)
+    start -= head * motion.length * np.stack([np.cos(way), np.sin(way)], -1)
     return replace(motion, rod_angle=longer, length=length, centre=start + _from_head(longer, length).mean(1))
 
 
@@ -355,8 +357,8 @@ def fit_medium(
         MediumFit: Result for the group and for each worm.
 
     Raises:
-        ValueError: If a worm does not move, has too few windows without a long gap, drifts by more than 20 um/s, misses
-            more than 8% of the body at an end, or does not move as in viscous friction.
+        ValueError: If a worm does not move, has too few windows without a long gap, drifts by over 2% of its length
+            in a window, misses more than 8% of the body at an end, or does not move as in viscous friction.
     """
     several = tuple(motions) if isinstance(motions, Iterable) else (motions,)
     if not several or not all(isinstance(each, Motion) for each in several):
@@ -450,10 +452,10 @@ def _check(worm: _Worm, expected: float, name: str) -> None:
     """Raise ValueError if the model does not explain the motion."""
     best, length = worm.best, worm.motion.length
     speed, tip = float(np.hypot(*best.drift)), float(np.max(np.abs(best.tips)))
-    if speed > MOST_DRIFT:
+    if speed * worm.window > MOST_DRIFT * length:
         raise ValueError(
-            f"{name} must drift by at most {1e6 * MOST_DRIFT:g} um/s, got {1e6 * speed:.0f}: add the position of the "
-            "stage to the midlines, or stop the flow"
+            f"{name} must drift by at most {1e6 * MOST_DRIFT * length / worm.window:.3g} um/s, got {1e6 * speed:.0f}: "
+            "add the position of the stage to the midlines, or stop the flow"
         )
     if tip > MOST_TIP:
         raise ValueError(
@@ -461,9 +463,11 @@ def _check(worm: _Worm, expected: float, name: str) -> None:
             "tips of head and tail"
         )
     if best.residual > max(MISFIT * length, EXCESS * expected):
+        mean = 1e6 * np.hypot(*worm.windows.misfit(best.sigma)[:, :2].mean(0)) / worm.window
         raise ValueError(
             f"{name} must move as the model does, got {1e6 * best.residual:.3g} um of displacement per window that it "
-            f"does not explain, more than {MISFIT:.0%} of the length: it is for viscous friction in the plane"
+            f"does not explain, more than {MISFIT:.0%} of the length; on average {mean:.2g} um/s: is the position of "
+            "the stage added, is the frame rate high enough, is it a worm without inertia in viscous friction?"
         )
 
 

@@ -147,7 +147,7 @@ class Midlines:
 
         The data determine the weight of the penalty. Frames before the first and after the last midline are removed. If
         head and tail swap between frames, this is corrected and noted. Frames are rejected and noted if they repeat the
-        previous frame, if their length differs by more than 5% (or 4 robust standard deviations) from the median, if
+        previous frame, if their length differs by more than 5% (or 6 robust standard deviations) from the median, if
         they are elsewhere, or if they deviate from a smooth line or motion by several times the median. Gaps of more
         than 3 frames, or an eighth of the wave's period if that is shorter, are interpolated for films, but not used in
         fits.

@@ -304,7 +304,7 @@ def smoothed(points: Array, measured: Flags, rate: float, order: int, n_rods: in
     reject(repeated, REPEATED)
     raw = _lengths(lines)[~repeated]
     median = float(np.median(raw))
-    reject(np.abs(raw - median) > max(SHORTER * median, 4.0 * _deviation(raw)), "have another length")
+    reject(np.abs(raw - median) > max(SHORTER * median, 6.0 * _deviation(raw)), "have another length")
     raw = _lengths(points[measured])
     low, high = np.quantile(raw, [0.05, 0.95])
     if not median > 0.0 or max(high - median, median - low) > VARIATION * median:

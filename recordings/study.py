@@ -14,6 +14,7 @@ from gymnosoma.envs.worm import WormParams, medium
 from .forces import forces
 from .medium import MediumFit, fit_medium
 from .midlines import Midlines
+from .motion import Progress, silent
 from .relaxation import fit_relaxation
 from .vibrissa import RecordedBase, free_forces
 
@@ -43,6 +44,8 @@ def study_worms(
     window: float = 1.0,
     repeats: int | None = None,
     seed: int = 0,
+    run: bool = True,
+    progress: Progress = silent,
 ) -> Study:
     """Estimate the medium of worms and, for a single worm, the forces and, if possible, the drive.
 
@@ -51,7 +54,8 @@ def study_worms(
         sigma: Assume that the medium is on the paper's line from water to agar, so that b_perp follows from the ratio.
         friction (kg/s): Friction coefficients across and along the body, instead of ``sigma``.
         stiffness, damping (N m, N m s): Stiffness and damping of the joints, both or neither.
-        window, repeats, seed: As in `fit_medium`.
+        window, repeats, seed, progress: As in `fit_medium`.
+        run: Whether to compute forces and drive, which need much memory for a long recording.
 
     Raises:
         ValueError: If the arguments are inconsistent, or if `Midlines.smoothed`, `fit_medium` or `forces` raise it.
@@ -62,8 +66,8 @@ def study_worms(
         raise ValueError("friction must not be given with sigma, which determines it")
     if stiffness is not None and friction is None and not sigma:
         raise ValueError("friction or sigma must be given with stiffness: midlines alone do not determine forces")
-    motions = [each.smoothed() for each in midlines]
-    fit = fit_medium(motions, repeats, seed, window)
+    motions = [each.smoothed(progress=progress) for each in midlines]
+    fit = fit_medium(motions, repeats, seed, window, progress)
     if sigma and np.isnan(fit.sigma):
         raise ValueError("sigma must not be used if only a bound of the ratio is known: give friction")
     reports = [*(motion.report for motion in motions), fit.report]
@@ -71,7 +75,7 @@ def study_worms(
     summary = _plain(asdict(fit) | {"ratio": fit.ratio, "ratio_interval": fit.ratio_interval})
     summary["per_worm"] = [_plain(worm._asdict()) for worm in fit.per_worm]
     summary["assumed"] = {name: value for name, value in assumed.items() if value is not None}
-    if len(motions) > 1:
+    if len(motions) > 1 or not run:
         return Study("\n".join(reports), summary)
     if sigma:
         coefficients = medium(fit.sigma)
@@ -81,13 +85,13 @@ def study_worms(
         params = WormParams(
             friction_perpendicular=friction[0], friction_parallel=friction[1], stiffness=stiffness, damping=damping
         )
-    run = forces(motions[0], params)
-    reports += run.notes[len(motions[0].notes) :]
+    out = forces(motions[0], params)
+    reports += out.notes[len(motions[0].notes) :]
     names = ("friction_force", "power", "joint_torque", "control_angle")
-    available = [name for name in names if name in run]
+    available = [name for name in names if name in out]
     available = available or ["force_per_friction", "power_per_friction", "torque_per_friction"]
     signals = ("centre", "refit_centre", "refit_turn", "reliable", "joint_angle", *available)
-    return Study("\n".join(reports), summary, run, signals)
+    return Study("\n".join(reports), summary, out, signals)
 
 
 def study_relaxation(midlines: Midlines, friction: tuple[float, float] | None = None) -> Study:

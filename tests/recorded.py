@@ -52,11 +52,14 @@ def joints(run, first=0):
     return run["head"][first:, None] + np.pad(np.cumsum(rods, 1), ((0, 0), (1, 0), (0, 0)))
 
 
-def seen(ends, rng, points=49, noise=2e-6, cut=10e-6, drops=0.05, gap=10):
+def seen(ends, rng, points=49, noise=2e-6, cut=10e-6, drops=0.05, gap=10, tail=0.0, half=0):
     """Midlines (N, P, 2) m of chains: even, tips cut, noise on each point, frames lost alone and in a row."""
     curve = CubicSpline(np.linspace(0.0, 1.0, ends.shape[1]), ends, axis=1)(np.linspace(0.0, 1.0, 501))
-    head, tail = np.abs(rng.normal(0.0, cut / 1e-3, (len(ends), 2))).T[..., None]
-    lines = even(curve, arc_length(curve), head + (1.0 - head - tail) * np.linspace(0.0, 1.0, points))
+    head, missed = np.abs(rng.normal(0.0, cut / 1e-3, (len(ends), 2))).T[..., None] + [[[0.0]], [[tail]]]
+    seen = np.ones(len(ends))
+    seen[rng.permutation(len(ends))[:half]] = 0.5
+    shares = (seen[:, None] - head - missed) * np.linspace(0.0, 1.0, points)
+    lines = even(curve, arc_length(curve), head + shares)
     lines += rng.normal(0.0, noise, lines.shape)
     lost = rng.random(len(lines)) < drops
     start = rng.integers(len(lines) // 5, len(lines) // 2)

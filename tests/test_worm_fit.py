@@ -67,19 +67,25 @@ def test_a_group_of_worms_gives_its_medium(sigma, group, each):
         assert worm.windows >= 6 and worm.residual < 20e-6
 
 
-def recorded(sigma, count, seed, rate=RATE, points=49, stays=0.0, along=0.0):
-    """Motions of worms of 10 s; noise is ``stays`` of that a frame before, ``along`` of that a point before."""
+def recorded(
+    sigma, count, seed, rate=RATE, points=49, stays=0.0, along=0.0, noise=2e-6, tail=0.0, drift=0.0, half=0, scale=1.0
+):
+    """Motions of worms of 10 s; noise is ``stays`` of that a frame before, ``along`` of that a point before.
+
+    The ``tail`` (share) is never seen, water drifts (m/s), and in ``half`` frames one half of the worm is seen.
+    """
     runs, first = worms(sigma, count, 10.0, rate, seed)
     rng = np.random.default_rng(seed)
     found = []
     for run in runs:
-        lines = seen(joints(run, first), rng, points, noise=0.0)
-        noise = rng.normal(0.0, 2e-6, lines.shape)
-        for each, share in ((noise, stays), (np.swapaxes(noise, 0, 1), along)):
+        lines = seen(joints(run, first), rng, points, noise=0.0, tail=tail, half=half)
+        white = rng.normal(0.0, noise, lines.shape)
+        for each, share in ((white, stays), (np.swapaxes(white, 0, 1), along)):
             for before, now in pairwise(each):
                 now *= np.sqrt(1 - share**2)
                 now += share * before
-        found.append(Midlines.from_array(lines + noise, rate).smoothed())
+        flow = np.arange(len(lines))[:, None, None] / rate * drift * np.array([0.6, 0.8])
+        found.append(Midlines.from_array(lines + white + flow, rate, scale=scale).smoothed())
     return found
 
 
@@ -91,32 +97,79 @@ def test_noise_that_stays_for_several_frames_is_seen_and_taken_off():
     assert fit.interval[0] <= 0.5 <= fit.interval[1] and fit.sigma == pytest.approx(0.5, abs=5e-3)
 
 
+def test_what_a_tracker_misses_is_found():
+    """Half a worm in three frames; a tail that is 3% short, in water that drifts by 5 um/s; few points."""
+    (usual,) = recorded(0.5, 1, 1)
+    (halves,) = recorded(0.5, 1, 1, half=3)
+    (far,) = recorded(0.5, 1, 1, tail=0.03, drift=5e-6, points=13)
+    assert "have another length" in halves.report and "rejected" not in usual.report
+    for motion, tail, drift in ((usual, 0.0, 0.0), (halves, 0.0, 0.0), (far, 0.03, 5e-6)):
+        fit = fit_medium(motion)
+        assert fit.sigma == pytest.approx(0.5, abs=0.02) and fit.interval[0] <= 0.5 <= fit.interval[1]
+        assert fit.per_worm[0].tips[1] - 0.008 == pytest.approx(tail, abs=0.012)
+        assert np.hypot(*fit.per_worm[0].drift) == pytest.approx(drift, abs=1.5e-6)
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"rate": 6.0}, "record with at least"),
+        ({"half": 90}, "usable in 80% of the frames"),
+        ({"scale": 10.0}, "10 times too far apart"),
+        ({"scale": 1e-3}, "0.001 times too far apart"),
+        ({"scale": 4.0}, "a worm's length"),
+    ],
+)
+def test_what_is_not_a_worm_or_not_seen_is_refused(how, message):
+    with pytest.raises(ValueError, match=message):
+        recorded(0.1, 1, 0, **how)
+
+
+def test_a_swimmer_with_inertia_is_refused():
+    """A fish of 1 mm beats 20 times a second."""
+    run = simulate(Worm(dt=1 / 400), SineKymogram(period=0.05, ramp=0.0), 2.0, every=1 / 400)
+    with pytest.raises(ValueError, match="inertia"):
+        Midlines.from_array(joints(run), 400.0).smoothed()
+
+
+@pytest.mark.slow
+def test_half_an_hour_is_fitted_in_pieces():
+    (run,), first = worms(0.65, 1, 400.0, 25.0)
+    fit = fit_medium(Midlines.from_array(seen(joints(run, first), np.random.default_rng(0)), 25.0).smoothed())
+    assert fit.sigma == pytest.approx(0.65, abs=0.01) and fit.per_worm[0].windows > 300
+
+
 CAMERAS = {
-    "white": ({}, (0.0, 0.2, 0.5, 0.8, 1.0)),
+    "white": ({}, (0.0, 0.5, 1.0)),
     "stays": ({"stays": 0.7}, (0.0, 0.5, 1.0)),
     "along": ({"along": 0.7}, (0.5, 1.0)),
-    "15 Hz": ({"rate": 15.0, "points": 25}, (0.5, 1.0)),
+    "15 Hz": ({"rate": 15.0, "points": 25}, (0.1, 0.5, 1.0)),
     "60 Hz": ({"rate": 60.0, "points": 33}, (0.5, 1.0)),
-}
-"""Noise, rates and points of cameras, and the media in which worms are seen by them."""
+    "halves": ({"half": 3}, (0.1, 0.65, 0.9)),
+    "short tail": ({"tail": 0.03}, (0.1, 0.65, 0.9)),
+    "drift": ({"drift": 5e-6}, (0.1, 0.65, 0.9)),
+    "20 um": ({"noise": 20e-6}, (0.1,)),
+} | {f"{points} points": ({"points": points}, (0.1, 0.35, 0.65, 0.9)) for points in (9, 11, 13, 17, 25, 33, 49)}
+"""Noise, rates, points and faults of cameras and trackers, and the media in which worms are seen by them."""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("camera", "sigma"), [(name, each) for name, (_, media) in CAMERAS.items() for each in media])
 def test_intervals_hold(camera, sigma):
-    """Of 40 groups of five worms; were 95% true, less than 1 in 200 studies would hold fewer than these."""
+    """Of 10 groups of three worms."""
     fits, start = [], process_time()
-    for seed in range(40):
-        fits.append(fit_medium(recorded(sigma, 5, seed, **CAMERAS[camera][0])))
+    for seed in range(10):
+        fits.append(fit_medium(recorded(sigma, 3, seed, **CAMERAS[camera][0])))
     groups = sum(fit.interval[0] <= sigma <= fit.interval[1] for fit in fits)
     alone = sum(worm.interval[0] <= sigma <= worm.interval[1] for fit in fits for worm in fit.per_worm)
     off = np.array([fit.sigma for fit in fits]) - sigma
     each = np.array([worm.sigma for fit in fits for worm in fit.per_worm]) - sigma
+    half = np.median([0.5 * np.diff(fit.interval) for fit in fits])
     print(
-        f"{camera}, sigma {sigma:g}: {groups} of 40 groups, {alone} of 200 worms; off by {np.abs(off).max():.4f} and "
-        f"{np.abs(each).max():.4f} at most; {(process_time() - start) / 200:.2f} CPU s a worm"
+        f"{camera}, sigma {sigma:g}: {groups} of 10 groups, {alone} of 30 worms; half width {half:.3f}; off by "
+        f"{np.abs(off).max():.4f} and {np.abs(each).max():.4f} at most; {(process_time() - start) / 30:.2f} CPU s"
     )
-    assert groups >= 34 and alone >= 180
+    assert groups >= 9 and alone >= 26 and half <= 0.05
 
 
 def test_a_worm_alone_and_what_the_ratio_does_not_depend_on():
@@ -132,7 +185,7 @@ def test_a_worm_alone_and_what_the_ratio_does_not_depend_on():
     assert usual.per_worm[0].interval == usual.interval
     assert fit(lines).sigma == usual.sigma
     for other in (
-        fit(3.0 * lines),
+        fit(1.5 * lines),
         fit(lines, 2 * RATE, 0.5),
         fit(lines * [1, -1]),
         fit(lines * [1, -1], y_down=True),
@@ -140,16 +193,14 @@ def test_a_worm_alone_and_what_the_ratio_does_not_depend_on():
         assert other.per_worm[0].windows == usual.per_worm[0].windows
         raw, was = other.sigma + other.bias, usual.sigma + usual.bias
         assert ratio_of(raw) == pytest.approx(ratio_of(was), rel=1e-6)
-    back = Midlines.from_array(lines[:, ::-1], RATE).smoothed()
-    windows = _Windows(back, 1.0)
-    assert ratio_of(windows.fit()) == pytest.approx(ratio_of(usual.sigma + usual.bias), rel=1e-6)
+    assert fit(lines[:, ::-1]).sigma == pytest.approx(usual.sigma, abs=3e-3)
 
 
 def test_beyond_agar_there_is_a_bound():
     """Where midlines cannot tell a ratio from 200, at least how much is told, and no number."""
     fit = fit_medium(motions(1.5, 1, 5.0), repeats=4)
     assert np.isnan(fit.sigma) and np.isnan(fit.ratio) and fit.interval[1] == fit.ratio_interval[1] == np.inf
-    assert 1.2 < fit.interval[0] < 1.5
+    assert 0.9 < fit.interval[0] < 1.5
     assert "is at least" in fit.report
 
 
@@ -171,8 +222,8 @@ def test_a_model_that_does_not_hold_is_told():
     """A worm that is dragged along by 0.1 mm/s."""
     (run,), first = worms(0.5, 1, 6.0)
     drift = np.outer(np.arange(181) / RATE, [1e-4, 0.0])
-    fit = fit_medium(clean(run["rod_angle"][first:], run["centre"][first:] + drift), repeats=2)
-    assert "of its displacement in a window are not explained" in fit.report
+    with pytest.raises(ValueError, match="does not explain"):
+        fit_medium(clean(run["rod_angle"][first:], run["centre"][first:] + drift), repeats=2)
 
 
 # Forces and the drive.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -12,6 +13,7 @@ import tyro
 
 import gymnosoma
 from gymnosoma.agents.support.files import check_saved, result
+from gymnosoma.agents.support.progress import progress_bar
 from gymnosoma.envs import Trajectory
 from gymnosoma.envs.core.arguments import shown
 from gymnosoma.envs.core.files import read_toml
@@ -125,7 +127,9 @@ def fit(
         if relaxation:
             study = recordings.study_relaxation(lines[0], friction)
         else:
-            study = recordings.study_worms(lines, sigma, friction, stiffness, damping, window, repeats, seed)
+            run = stiffness is not None or any(path.suffix != ".json" for path in outputs)
+            how = window, repeats, seed, run, partial(progress_bar, leave=False)
+            study = recordings.study_worms(lines, sigma, friction, stiffness, damping, *how)
     print(study.report)
     for path in outputs:
         with result("save", path) as file:
