@@ -5,8 +5,7 @@ from .joint_angles import Kymogram
 from .medium import MediumFit, fit_medium
 from .midlines import Midlines
 from .motion import Motion
-from .relaxation import RelaxationFit, fit_relaxation
-from .study import Study, study_relaxation, study_vibrissa, study_worms
+from .study import Study, study_vibrissa, study_worms
 from .vibrissa import RecordedBase, free_forces
 
 __all__ = [
@@ -16,13 +15,10 @@ __all__ = [
     "Motion",
     "RecordedBase",
     "RecordedRun",
-    "RelaxationFit",
     "Study",
     "fit_medium",
-    "fit_relaxation",
     "forces",
     "free_forces",
-    "study_relaxation",
     "study_vibrissa",
     "study_worms",
 ]

@@ -15,7 +15,6 @@ from .forces import forces
 from .medium import MediumFit, fit_medium
 from .midlines import Midlines
 from .motion import Progress, silent
-from .relaxation import fit_relaxation
 from .vibrissa import RecordedBase, free_forces
 
 
@@ -25,7 +24,7 @@ class Study(NamedTuple):
     Args:
         report: Text to print.
         summary: Results and assumptions, serialisable as JSON.
-        run (Trajectory): Forces over time; None for several recordings and for relaxations.
+        run (Trajectory): Forces over time; None for several recordings.
         signals: Names of the signals of ``run`` to save in a table.
     """
 
@@ -92,14 +91,6 @@ def study_worms(
     available = available or ["force_per_friction", "power_per_friction", "torque_per_friction"]
     signals = ("centre", "refit_centre", "refit_turn", "reliable", "joint_angle", *available)
     return Study("\n".join(reports), summary, out, signals)
-
-
-def study_relaxation(midlines: Midlines, friction: tuple[float, float] | None = None) -> Study:
-    """Estimate the passive properties of a worm that straightens; ``friction`` (kg/s) as in `study_worms`."""
-    motion = midlines.smoothed()
-    fit = fit_relaxation(motion, None if friction is None else friction[0] / friction[1])
-    assumed = {"muscles": "silent"} | ({} if friction is None else {"friction": friction})
-    return Study(f"{motion.report}\n{fit.report}", _plain(asdict(fit)) | {"assumed": assumed})
 
 
 def study_vibrissa(base: RecordedBase, params: WhiskerParams | None = None, seed: int = 0) -> Study:

@@ -9,8 +9,6 @@ from recorded import RATE, joints, seen, worms
 
 from gymnosoma import __version__
 from gymnosoma.cli.fit import fit
-from gymnosoma.envs import simulate
-from gymnosoma.envs.worm import Worm, WormParams
 
 
 @pytest.fixture(scope="module")
@@ -65,19 +63,6 @@ def test_what_cannot_be_asked_is_refused(recording, tmp_path, options, count):
         options["save"] = save(tmp_path, options["save"])
     with pytest.raises(ValueError, match="must"):
         fit("worm", (recording,) * count, **options)
-
-
-def test_a_worm_that_straightens(tmp_path):
-    params = WormParams.in_medium(0.8)
-    bend = 0.6 * np.cos(2 * np.pi * np.linspace(0, 1, 24))
-    run = simulate(Worm(params), np.zeros(24), 2.0, 1 / RATE, {"joint_angle": bend})
-    np.save(tmp_path / "limp.npy", seen(joints(run), np.random.default_rng(0), gap=0))
-    friction = params.friction_perpendicular, params.friction_parallel
-    options = {"rate": RATE, "relaxation": True, "friction": friction}
-    fit("worm", (tmp_path / "limp.npy",), save=save(tmp_path, "fit.json"), **options)
-    told = json.loads((tmp_path / "fit.json").read_text())
-    assert told["friction_over_stiffness"] == pytest.approx(friction[0] / params.stiffness, rel=0.1)
-    assert told["lag"] == pytest.approx(params.damping / params.stiffness, rel=0.2)
 
 
 def test_a_vibrissa_in_free_air(tmp_path, capsys):

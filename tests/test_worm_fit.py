@@ -12,7 +12,7 @@ from scipy.interpolate import CubicSpline
 
 from gymnosoma.envs import simulate
 from gymnosoma.envs.worm import SineKymogram, Worm, WormParams, load_kymogram, medium
-from gymnosoma.recordings import Midlines, Motion, fit_medium, fit_relaxation, forces
+from gymnosoma.recordings import Midlines, Motion, fit_medium, forces
 from gymnosoma.recordings.medium import _Windows, ratio_of, sigma_of
 from gymnosoma.recordings.motion import FINER
 from papers.worm.analysis import bend_force, force_map
@@ -355,39 +355,3 @@ def test_the_papers_turns_give_medium_and_forces_back(name):
         np.testing.assert_allclose(1e12 * np.array(bend_force(found.magnitude[deep], bend)), friction, rtol=bends)
         phases = [1e15 * found.power[a:b].mean() for a, b in pairwise(cuts)]
         np.testing.assert_allclose(phases, power, rtol=powers)
-
-
-# A worm whose muscles are silent.
-
-
-def relaxing(sigma, seed, frames=151):
-    """Midlines of a bent worm that is let go, and what is true of it: b_perp / kappa and c / kappa."""
-    rng, params = np.random.default_rng(seed), WormParams.in_medium(sigma)
-    bend = 0.6 * np.cos(2 * np.pi * rng.uniform(0.5, 1.5) * np.linspace(0, 1, 24) + rng.uniform(0, 2 * np.pi))
-    run = simulate(Worm(params, dt=1 / 1200), np.zeros(24), (frames - 1) / RATE, 1 / RATE, {"joint_angle": bend})
-    true = params.friction_perpendicular / params.stiffness, params.damping / params.stiffness
-    return Midlines.from_array(seen(joints(run), rng, gap=0), RATE), true, ratio_of(sigma)
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("sigma", [0.5, 0.8, 1.0])
-def test_a_relaxation_tells_the_passive_body(sigma):
-    """b_perp / kappa, c / kappa; limits are three or four standard deviations of those found."""
-    lines, (friction, lag), ratio = relaxing(sigma, 0)
-    fit = fit_relaxation(lines.smoothed(), ratio, repeats=10)
-    assert abs(np.log(fit.friction_over_stiffness / friction)) < {0.5: 0.36, 0.8: 0.06, 1.0: 0.06}[sigma]
-    assert abs(np.log(fit.lag / lag)) < {0.5: 0.12, 0.8: 0.16, 1.0: 0.4}[sigma]
-    low, high = np.log(np.array(fit.friction_interval) / friction)
-    assert (
-        high - low < {0.5: 1.5, 0.8: 0.2, 1.0: 0.2}[sigma] and low < 0.5 * (high - low) and high > -0.5 * (high - low)
-    )
-    assert fit.residual < 0.02 and "95%" in fit.report
-
-
-@pytest.mark.full
-def test_in_water_a_relaxation_tells_a_bound():
-    lines, (friction, lag), ratio = relaxing(0.0, 0, 61)
-    fit = fit_relaxation(lines.smoothed(), ratio, repeats=5)
-    assert np.isnan(fit.friction_over_stiffness) and fit.friction_interval[0] == 0.0
-    assert friction < fit.friction_interval[1] < 1000 * friction
-    assert fit.lag == pytest.approx(lag, rel=0.2) and "is at most" in fit.report

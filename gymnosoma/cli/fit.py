@@ -28,7 +28,6 @@ AnimalName = Annotated[Literal["worm", "whisker"], tyro.conf.arg(metavar="worm|w
 FILES = {"rate", "microns_per_pixel", "y_down", "save", "size"}
 USED = {
     "a whisker": FILES | {"whisker", "angle_unit", "length_unit", "params", "seed"},
-    "a relaxation": FILES | {"worm", "head", "keypoints", "relaxation", "friction"},
     "several worms": (worms := FILES | {"worm", "head", "keypoints", "window", "repeats", "seed"}),
     "a worm": worms | {"sigma", "friction", "stiffness", "damping"},
 }
@@ -50,7 +49,6 @@ def fit(
     friction: tuple[float, float] | None = None,
     stiffness: float | None = None,
     damping: float | None = None,
-    relaxation: bool = False,
     repeats: int | None = None,
     seed: int = 0,
     whisker: str | None = None,
@@ -82,8 +80,6 @@ def fit(
         friction: Friction coefficients across and along the body, kg/s.
         stiffness: Stiffness kappa of a joint, N m.
         damping: Damping c of a joint, N m s.
-        relaxation: Assume that the muscles are inactive in the whole recording, and estimate b_perp / kappa and
-            c / kappa of the straightening worm, with the friction ratio from --friction or from the recording.
         repeats: Number of bootstrap samples per worm.
         seed: Seed of the bootstrap, and of the noise from which a whisker's errors follow.
         whisker: Whisker to analyse, if the file contains several.
@@ -97,7 +93,7 @@ def fit(
         size: Size of a frame of the film, in pixels.
     """
     options = dict(locals())
-    study_name = "a whisker" if animal == "whisker" else "a relaxation" if relaxation else "a worm"
+    study_name = "a whisker" if animal == "whisker" else "a worm"
     study_name = "several worms" if study_name == "a worm" and len(files) > 1 else study_name
     usual = {name: each.default for name, each in inspect.signature(fit).parameters.items()}
     for name, value in options.items():
@@ -110,11 +106,11 @@ def fit(
     width, height = read_size(size)
     outputs = check_saved("save", save, (".json", ".csv", *FORMATS))
     for path in outputs:
-        one = len(files) == 1 and not relaxation and (animal == "worm" or path.suffix in (".csv", ".png"))
+        one = len(files) == 1 and (animal == "worm" or path.suffix in (".csv", ".png"))
         if path.suffix != ".json" and not one:
             raise ValueError(f"save must end in .json for this study, got {str(path)!r}")
-    if not files or (len(files) > 1 and (animal == "whisker" or relaxation)):
-        raise ValueError(f"files must be one recording (several for worms without --relaxation), got {len(files)}")
+    if not files or (len(files) > 1 and animal == "whisker"):
+        raise ValueError(f"files must be one recording (several for worms), got {len(files)}")
     lines = []
     if animal == "whisker":
         units = whisker, angle_unit, length_unit, microns_per_pixel, y_down
@@ -124,12 +120,9 @@ def fit(
         names = tuple(name.strip() for name in keypoints.split(",") if name.strip())
         hints = worm, rate, microns_per_pixel, head, y_down, names
         lines = [recordings.Midlines.read(path, *hints) for path in files]
-        if relaxation:
-            study = recordings.study_relaxation(lines[0], friction)
-        else:
-            run = stiffness is not None or any(path.suffix != ".json" for path in outputs)
-            how = window, repeats, seed, run, partial(progress_bar, leave=False)
-            study = recordings.study_worms(lines, sigma, friction, stiffness, damping, *how)
+        run = stiffness is not None or any(path.suffix != ".json" for path in outputs)
+        how = window, repeats, seed, run, partial(progress_bar, leave=False)
+        study = recordings.study_worms(lines, sigma, friction, stiffness, damping, *how)
     print(study.report)
     for path in outputs:
         with result("save", path) as file:
