@@ -12,9 +12,10 @@ import tyro
 from gymnosoma.agents.policies.agent import Policy
 from gymnosoma.agents.policies.lookup import find_policy, shipped
 from gymnosoma.agents.policies.registry import all_ids, full_id, references_of
+from gymnosoma.agents.support.workers import Unfinished, watched, workers
 from gymnosoma.envs.core.kernels import jit
 
-from .arguments import Arguments, Params, read_arguments
+from .arguments import Arguments, Params, Processes, read_arguments
 
 
 def compile_(
@@ -22,6 +23,7 @@ def compile_(
     /,
     num_envs: tuple[int, ...] = (1, 64),
     threads: int = 1,
+    processes: Processes = 2,
     env: Arguments = (),
     param: Params = (),
 ) -> None:
@@ -35,20 +37,25 @@ def compile_(
         ids: Environments to compile. By default, all.
         num_envs: Numbers of animals per environment. Single animals and batches of sixteen or more use different code.
         threads: Threads of the environment. More than one also compiles the multithreaded code.
+        processes: Number of processes that compile. Single animals and batches are compiled at the same time.
     """
-    from gymnosoma.agents.support.progress import progress_bar
-
     names = [full_id(name) for name in ids] or all_ids()
-    arguments = read_arguments(env, param)
-    lines = []
-    for name in progress_bar(names, leave=False):
-        start, before = time.perf_counter(), jit.compiled()
-        for policy in _policies(name):
-            for count in num_envs:
-                _step(name, policy, count, {**policy.env, **arguments, "threads": threads})
-        kernels, seconds = len(jit.compiled() - before), time.perf_counter() - start
-        lines.append(f"{name.partition('/')[2]}: {kernels} kernels compiled, {seconds:.1f} s")
-    print(*lines, sep="\n")
+    arguments, before = {**read_arguments(env, param), "threads": threads}, jit.compiled()
+    pieces = {f"{name.partition('/')[2]} x {count}": (name, count, arguments) for name in names for count in num_envs}
+    with workers(processes) as crew:
+        outcomes = list(watched(crew.work(_compile, pieces), len(pieces), "part", leave=False))
+    if failed := [f"{outcome.name}: {outcome.error}" for outcome in outcomes if outcome.error]:
+        raise Unfinished("\n".join(failed))
+    print(*(f"{outcome.name}: {outcome.value:.1f} s" for outcome in outcomes), sep="\n")
+    print(f"{len(jit.compiled() - before)} kernels compiled")
+
+
+def _compile(env_id: str, count: int, arguments: dict[str, Any]) -> float:
+    """Compile the kernels of one environment, and return the seconds that it took."""
+    start = time.perf_counter()
+    for policy in _policies(env_id):
+        _step(env_id, policy, count, {**policy.env, **arguments})
+    return time.perf_counter() - start
 
 
 def _policies(env_id: str) -> list[Policy]:
