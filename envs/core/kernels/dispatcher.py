@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from typing import Any
 
 from numba.core import types
@@ -55,14 +52,10 @@ class Dispatcher(_CPUDispatcher):
 
     inline = False
 
-    compiling: Callable[[], AbstractContextManager[Any]] = contextlib.nullcontext
-    """Context in which functions are compiled."""
-
     def compile(self, sig: Any) -> Any:
         """Compile the function for a tuple of argument types, and return its entry point."""
         kinds = tuple(map(own, sig))
-        with self.compiling():
-            entry = super().compile(kinds)
+        entry = super().compile(kinds)
         if kinds != sig:
             self._insert([kind._code for kind in sig], entry, False)
         return entry

@@ -21,7 +21,6 @@ from numba.core import target_extension, types
 from numba.core import typing as numba_typing
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
-from numba.core.compiler import Flags as NumbaFlags
 from numba.core.cpu import CPUContext
 from numba.core.imputils import Registry
 from numba.core.registry import CPUDispatcher, CPUTarget, cpu_target
@@ -40,18 +39,6 @@ REGISTRY = Registry("gymnosoma")
 def _as_array(context: Any, builder: Any, old: Any, new: Any, value: Any) -> Any:
     """Treat a field of a record as an array."""
     return value
-
-
-class Flags(NumbaFlags):
-    """Options that are compared and hashed at once; numba does it one by one, a third of its time."""
-
-    __slots__ = ()
-
-    def __hash__(self) -> int:
-        return hash(Flags)
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is Flags and (self._values == other._values or super().__eq__(other))
 
 
 class _Library(JITCodeLibrary):
@@ -159,10 +146,10 @@ class PartCompiler(Compiler):
 
     library: Any = _Part
 
-    def __init__(self, typing: Any, target: Any, library: Any, args: Any, result: Any, flags: Any, *rest: Any) -> None:
+    def __init__(self, typing: Any, target: Any, library: Any, *arguments: Any) -> None:
         if not typing.callstack:
             typing.calls.clear()
-        super().__init__(typing, target, self.library(target.codegen(), "kernel"), args, result, Flags(flags), *rest)
+        super().__init__(typing, target, self.library(target.codegen(), "kernel"), *arguments)
 
     def define_pipelines(self) -> list[Any]:
         """Remove passes without effect on a kernel; threaded kernels need some of them."""
@@ -210,7 +197,11 @@ class Part(Dispatcher):
     """Translates or compiles a function for this target."""
 
     targetdescr = _TARGET
-    compiling = functools.partial(target_extension.target_override, NAME)
+
+    def compile(self, sig: Any) -> Any:
+        """Compile the function for a tuple of argument types, and return its entry point."""
+        with target_extension.target_override(NAME):
+            return super().compile(sig)
 
 
 target_extension.dispatcher_registry[_Key] = Part
