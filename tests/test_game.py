@@ -6,7 +6,6 @@ import pygame
 import pytest
 from ids import IDS
 
-from gymnosoma.envs.core.env.hooks import Record
 from gymnosoma.films.game import Game
 
 SMALL = {"width": 320, "height": 180}
@@ -95,7 +94,7 @@ def test_person_turns_the_base(play):
         before, answered = row["link_angle"][0], steering.answers["place"]
         turns(game, 10, *names)
         assert np.sign(row["link_angle"][0] - before) == angle
-        assert np.sign(game.task.answer(Record(simulation.memory[0]))[0] - answered) == distance
+        assert np.sign(simulation.memory["answer"][0, 0] - answered) == distance
     assert steering.speed > 2.0
     turns(game, 3)
     assert abs(row["base_rate"]) < 1e-6  # the command is rounded to float32

@@ -120,7 +120,7 @@ def test_arguments_of_the_environment_are_kept(tmp_path):
     [
         ({"env": {"actions": "flight"}}, "env: actions must be one of .*, got 'flight'"),
         ({"algorithm": "cma", "controller": "nobody"}, "controller must be one of baseline, .*got 'nobody'"),
-        ({"algorithm": "supervised"}, "algorithm must not be supervised for Swim: its actions contain no answers"),
+        ({"algorithm": "supervised"}, "algorithm must not be supervised for Swim with actions="),
     ],
 )
 def test_an_impossible_training_is_refused(tmp_path, arguments, message):
@@ -133,7 +133,7 @@ LOCALIZE = "gymnosoma/WhiskerLocalize-v0"
 ANSWERED = {
     "num_envs": 8,
     "steps": 3 * 8 * 12,
-    "env": {"history": 3},
+    "env": {"history": 3, "actions": "trajectory"},
     "settings": {"latest": 0.05, "net_arch": [4], "n_epochs": 1, "parameters": {"speed": 2.0}},
 }
 
@@ -192,11 +192,10 @@ def test_a_recipe_keeps_the_settings_that_it_does_not_name(tmp_path):
     assert own["settings"] == default["settings"] | {"learning_rate": 1e-4} and own["steps"] == 1000
 
 
-@pytest.mark.parametrize("name", ["Localize", pytest.param("Texture", marks=pytest.mark.full)])
-def test_right_answers_are_those_that_are_scored(name):
+def test_right_answers_are_those_that_are_scored():
     """Committed at once, what ``info`` calls true is a success; its opposite is none."""
     for sign, success in ((1.0, 1.0), (-1.0, 0.0)):
-        envs = gymnasium.make_vec(f"gymnosoma/Whisker{name}-v0", 16, autoreset_mode="SameStep")
+        envs = gymnasium.make_vec(LOCALIZE, 16, autoreset_mode="SameStep", actions="trajectory")
         answers = Answers(envs.unwrapped.task)
         _, infos = envs.reset(seed=0)
         actions = np.zeros(envs.action_space.shape, np.float32)

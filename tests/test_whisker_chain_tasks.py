@@ -60,7 +60,7 @@ def test_action_from_values_is_the_inverse_of_command(env_id):
 @pytest.mark.parametrize("rate", [250.0, 500.0, 1000.0])
 def test_the_muscle_follows_in_its_time(rate):
     """Two stages in series and a damped base, by their own solution, whatever the control rate."""
-    env = gymnasium.make(IDS[3], control_rate=rate).unwrapped
+    env = gymnasium.make(IDS[3], control_rate=rate, **COMMANDED).unwrapped
     env.reset(seed=0)
     for _ in range(round(0.02 * rate)):
         env.step([0.1])
@@ -92,7 +92,7 @@ class Oracle:
 
 def test_a_committed_answer_ends_the_episode():
     """What `info` says is the right answer; it counts 20 ms after the first commit, not if that is taken back."""
-    envs = gymnasium.make_vec(IDS[0], num_envs=8)
+    envs = gymnasium.make_vec(IDS[0], num_envs=8, **COMMANDED)
     _, info = envs.reset(seed=0)
     oracle = Oracle(envs.task)
     oracle.truth = {"place": info["peg_place"], "bearing": info["peg_bearing"], "commit": 1.0}
@@ -109,7 +109,7 @@ def test_a_committed_answer_ends_the_episode():
 
 def test_silence_earns_nothing():
     still = ConstantAgent(np.array([0.0, 0.0, 0.0, -1.0], np.float32))
-    assert not evaluate(IDS[0], Policy("own", lambda envs, start: still), 16).returns.any()
+    assert not evaluate(IDS[0], Policy("own", lambda envs, start: still), 16, **COMMANDED).returns.any()
 
 
 def test_noise_is_a_function_of_seed_and_count():
@@ -125,8 +125,8 @@ def test_noise_is_a_function_of_seed_and_count():
 
 
 def test_sensors_are_as_noisy_as_documented():
-    env = gymnasium.make(IDS[3]).unwrapped
-    quiet = gymnasium.make(IDS[3], noise=0.0).unwrapped
+    env = gymnasium.make(IDS[3], **COMMANDED).unwrapped
+    quiet = gymnasium.make(IDS[3], noise=0.0, **COMMANDED).unwrapped
     seen = []
     for one in (env, quiet):
         one.reset(seed=0)
@@ -137,7 +137,7 @@ def test_sensors_are_as_noisy_as_documented():
 
 
 def test_who_answers_pays_for_a_hard_push_and_for_effort():
-    env = gymnasium.make(IDS[0])
+    env = gymnasium.make(IDS[0], **COMMANDED)
     env.reset(seed=0, options={"peg_place": 0.4, "peg_bearing": 0.0})
     task, hard = env.unwrapped.task, 0.0
     for _ in range(100):
@@ -158,7 +158,7 @@ def test_axial_force_detects_distal_contact_where_the_moment_does_not():
 
     A touch is a signal beyond all of those of the free whisks in two successive periods.
     """
-    envs = gymnasium.make_vec(IDS[0], num_envs=100)
+    envs = gymnasium.make_vec(IDS[0], num_envs=100, **COMMANDED)
     agent = ControllerAgent(Muscular(SineWhisk(0.35), envs.task), envs.task)
     sizes = []
     for place in (1.2, np.linspace(0.85, 0.9, 100)):  # out of reach, and distal
@@ -177,7 +177,7 @@ def test_axial_force_detects_distal_contact_where_the_moment_does_not():
 
 @pytest.mark.parametrize("make", [SineWhisk, HalfSineTap])
 def test_whisks_follow_their_angles(make):
-    envs = gymnasium.make_vec(IDS[3], num_envs=1)
+    envs = gymnasium.make_vec(IDS[3], num_envs=1, **COMMANDED)
     controller = make()
     if make is SineWhisk:
         controller.middle = controller.amplitude  # begins at rest at the angle 0
@@ -199,7 +199,7 @@ def test_whisks_follow_their_angles(make):
 @pytest.mark.parametrize(("frequency", "speed"), [(4, 232.0), (8, 465.0), (16, 955.0)])
 def test_half_sines_have_the_papers_speeds(frequency, speed):
     """Quist et al. (2014), Fig. 9: 20 degrees, and the printed speed after 14 of them."""
-    envs = gymnasium.make_vec(IDS[1], num_envs=1, noise=0.0, actions="trajectory")
+    envs = gymnasium.make_vec(IDS[1], num_envs=1, noise=0.0, **COMMANDED)
     agent = find_policy(IDS[1], f"half_sine_{frequency}_hz").make(envs, 0)
     observations, _ = envs.reset(seed=0, options={"peg_bearing": 0.6})
     rows, angles, rates = envs.batch.rows, [-0.35], [0.0]
@@ -218,7 +218,7 @@ def test_half_sines_have_the_papers_speeds(frequency, speed):
 def test_motions_need_no_environment(make):
     """In free air the same controller moves the base as in the task, where actions are rounded to float32."""
     rate = 250.0
-    envs = gymnasium.make_vec(IDS[3], num_envs=1, noise=0.0)
+    envs = gymnasium.make_vec(IDS[3], num_envs=1, noise=0.0, **COMMANDED)
     agent = ControllerAgent(Muscular(make(control_rate=rate), envs.task), envs.task)
     observations, _ = envs.reset(seed=0)
     seen = []
@@ -231,26 +231,38 @@ def test_motions_need_no_environment(make):
     assert (np.abs(own - seen).max(0) < 1e-6 * np.abs(own).max(0)).all()
 
 
-@pytest.mark.parametrize("env_id", IDS[1:3])
-def test_zero_actions_added_are_the_animal(env_id):
-    """To the rounding of commands; others add to the rate at which it holds, or to what tells it a touch."""
-    own = evaluate(env_id, find_policy(env_id, "baseline"), 8).returns
-    zeros, inside = (
-        evaluate(env_id, find_policy(env_id, name), 8, actions="residual").returns for name in ("zero", "baseline")
-    )
-    assert np.array_equal(zeros, inside)
-    assert zeros == pytest.approx(own, abs=1e-4) and zeros.std() > 0.01
-    task = gymnasium.make(env_id, actions="residual", noise=0.0).unwrapped.task
+@pytest.mark.parametrize(
+    "env_id", [*IDS, *(f"gymnosoma/Whisker{name}-v0" for name in ("Texture", "Sweep", "Regulate"))]
+)
+def test_zero_actions_are_the_animal(env_id):
+    """Also with one row, to the bit; its controller outside the environment reads and acts in float32."""
+    own, zero = (evaluate(env_id, find_policy(env_id, name), 8) for name in ("baseline", "zero"))
+    assert zero.returns == pytest.approx(own.returns, rel=1e-6, abs=1e-4) and zero.returns.std() > 0.01
+    env, envs = gymnasium.make(env_id), gymnasium.make_vec(env_id, num_envs=3)
+    assert env.unwrapped.task.actions == "residual"
+    env.reset(seed=1)
+    envs.reset(seed=[0, 1, 2])
+    for _ in range(60):
+        reward = env.step(np.zeros(env.action_space.shape, np.float32))[1]
+        assert reward == envs.step(np.zeros(envs.action_space.shape, np.float32))[1][1]
+    assert env.unwrapped.batch.rows[0] == envs.batch.rows[1] and env.unwrapped.batch.memory[0] == envs.batch.memory[1]
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_actions_add_to_the_animal(env_id):
+    task = gymnasium.make(env_id, noise=0.0).unwrapped.task
     rows, memory = task.animal.rows(3), np.zeros(3, task.memory)
-    actions = 0.01 * np.array([[-1.0], [0.0], [1.0]])
+    rows["base_rate"] = task.speed if env_id == IDS[0] else 0.0  # no command at its limit
+    actions = 0.01 * np.array([[-1.0], [0.0], [1.0]]) * np.eye(task.action_size)[0]
     rates = task.hooks.command(actions, rows, memory)[:, 0] / task.control_rate
-    if env_id == IDS[2]:
-        assert np.diff(rates) == pytest.approx(0.01 * task.residual_scale)
-    else:
+    if env_id == IDS[1]:  # the evidence of a touch
         assert (rates > 0.0).all()
         task.hooks.command(100.0 * actions, rows, memory)
         assert memory["turned"].tolist() == [0.0, 0.0, 1.0]
-    for reference in references(type(task)).values():
+    else:
+        added = task.residual_scale * (task.gain**2 / task.control_rate if env_id == IDS[3] else 1.0)
+        assert np.diff(rates) == pytest.approx(0.01 * added)
+    for reference in [one for name, one in references(type(task)).items() if name != "guess"]:
         with pytest.raises(ValueError, match="actions must be one of trajectory, got 'residual'"):
             reference.make(task)
 

@@ -34,9 +34,9 @@ class Reference:
     """
 
 
-def drop_task(make: Callable[..., Any], **constants: Any) -> Callable[..., Any]:
+def drop_task(make: Callable[..., Any], *values: float, **constants: Any) -> Callable[..., Any]:
     """Adapt a constructor that does not take the task for use in a `Reference`, with some parameters fixed."""
-    return lambda task, **parameters: make(**constants, **parameters)
+    return lambda task, **parameters: make(*values, **constants, **parameters)
 
 
 References = dict[type[Task], dict[str, Reference]]

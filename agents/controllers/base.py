@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gymnosoma.envs.core.model.control import Flags, Floats
+from gymnosoma.envs.core.model.control import Flags, Floats, Values
 
 
 class RowMemory:
@@ -27,6 +27,19 @@ class RowMemory:
             begins = first.reshape(-1, *(1,) * np.ndim(start))
             self._state[name] = np.where(begins, fresh, self._state.get(name, fresh))
         return first, self._state
+
+
+class ConstantValues:
+    """Controller with constant values of the action, in SI."""
+
+    reads = ()
+
+    def __init__(self, *values: float) -> None:
+        self.values = values
+
+    def choose(self, t: Floats, fields: Values, first: Flags) -> Floats:
+        """Return the values, (B, action_size)."""
+        return np.tile(self.values, (len(t), 1))
 
 
 def pressed(keys: Set[str], more: str, less: str) -> int:

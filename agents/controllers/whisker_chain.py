@@ -5,20 +5,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from gymnosoma.envs.core.arguments import choice
 from gymnosoma.envs.core.model.control import Controller, Flags, Floats, Values
-from gymnosoma.envs.whisker_chain import WhiskerParams, quasi_static
 from gymnosoma.envs.whisker_chain.params import table
+from gymnosoma.envs.whisker_chain.statics import static_stiffness
 from gymnosoma.envs.whisker_chain.task import ACCELERATION, RATE, WhiskerTask
 from gymnosoma.envs.whisker_chain.tasks import Hold, Localize, Tap, Whisk
 
-from . import Reference, References
-from .base import ByHand, RowMemory, moved, pressed
+from . import Reference, References, drop_task
+from .base import ByHand, ConstantValues, RowMemory, moved, pressed
 
 
 @dataclass(eq=False)
@@ -158,10 +157,10 @@ class Localizer(StatefulController):
         length (m): Length of the whisker.
     """
 
-    speed: float = 1.745
-    threshold: float = 1e-6
-    stop: float = 0.07
-    wait: float = 0.12
+    speed: float = Localize.speed
+    threshold: float = Localize.fall
+    stop: float = Localize.stop
+    wait: float = Localize.wait
     length: float = 49e-3
     reads = ("base_wrench_mean", "base_angle", "base_rate")
     memory = {"passed": 0.0, "touch": np.inf, "bearing": 0.1, "place": 0.6, "moment": 0.0, "axial": 0.0}
@@ -169,8 +168,7 @@ class Localizer(StatefulController):
 
     def __post_init__(self) -> None:
         self._places = np.linspace(0.2, 0.95, 31)
-        push = np.deg2rad(2.0)
-        self._stiffness = np.array([_stiffness(place, push) for place in self._places])
+        self._stiffness = np.array([static_stiffness(place) for place in self._places])
 
     def _decide(self, t, signals, memory):
         wrench = dict(zip(("moment", "axial", "transverse"), signals["base_wrench_mean"].T, strict=True))
@@ -181,17 +179,15 @@ class Localizer(StatefulController):
         memory["bearing"] = np.where(
             touches, signals["base_angle"] - 2.0 / self.control_rate * signals["base_rate"], memory["bearing"]
         )
-        since = t - memory["touch"]
-        averaging = (since > 0.5 * self.wait) & (since <= self.wait)
+        # Whole numbers, which do not depend on rounding errors of the time.
+        since, wait = np.rint((t - memory["touch"]) * self.control_rate), round(self.wait * self.control_rate, 6)
+        averaging = (since > 0.5 * wait) & (since <= wait)
         for name, value in wrench.items():
             memory[name] = memory[name] + np.where(averaging, value, 0.0)
         valid = memory["transverse"] < 0.0
         force = np.where(valid, memory["transverse"], -1.0)
         place = np.clip(memory["moment"] / (force * self.length), 0.2, 1.0)
-        samples = np.maximum(
-            np.floor(np.minimum(since, self.wait) * self.control_rate) - np.floor(0.5 * self.wait * self.control_rate),
-            1.0,
-        )
+        samples = np.maximum(np.floor(np.minimum(since, wait)) - np.floor(0.5 * wait), 1.0)
         pushed = -memory["moment"] / samples / np.interp(place, self._places, self._stiffness)
         force = force * np.cos(pushed) + np.where(valid, memory["axial"], 0.0) * np.sin(pushed)
         place = np.clip(memory["moment"] / (force * self.length), 0.2, 1.0)
@@ -203,25 +199,8 @@ class Localizer(StatefulController):
         )
         back = self.towards(signals, np.where(signals["base_angle"] > -0.2, -2.0, 0.0), 500.0)
         # Start early enough for the commitment to end with the estimate.
-        commit = np.where(since > self.wait - Localize.commitment + 1.0 / self.control_rate, 1.0, -1.0)
-        return np.stack([np.where(since > self.wait, back, press), memory["place"], memory["bearing"], commit], 1)
-
-
-@dataclass(eq=False)
-class Guess(StatefulController):
-    """Controller that commits constant ``answers`` immediately, without moving."""
-
-    answers: tuple[float, ...]
-
-    def _decide(self, t, signals, memory):
-        return np.tile([0.0, *self.answers, 1.0], (len(t), 1))
-
-
-@cache
-def _stiffness(place: float, push: float) -> float:
-    """Return the static moment (N m) per radian of rotation against a peg at ``place`` (lengths)."""
-    length = WhiskerParams().length
-    return float(-quasi_static([0.0, push], [place * length, 0.0]).base_wrench[1, 0] / push)
+        commit = np.where(since > wait - Localize.commitment * self.control_rate + 1.0, 1.0, -1.0)
+        return np.stack([np.where(since > wait, back, press), memory["place"], memory["bearing"], commit], 1)
 
 
 @dataclass(eq=False)
@@ -376,19 +355,20 @@ REFERENCES: References = {
         # inputs; its 2 parameters are the middles of the ranges.
         "baseline": Reference(
             _through_muscle(Localizer),
-            bounds={"speed": (1.0, 10.0), "threshold": (0.6e-6, 2e-6), "stop": (0.02, 0.1), "wait": (0.03, 0.15)},
+            _COMMANDED,
+            {"speed": (1.0, 10.0), "threshold": (0.6e-6, 2e-6), "stop": (0.02, 0.1), "wait": (0.03, 0.15)},
         ),
-        "quick": Reference(_through_muscle(Localizer, speed=4.0, threshold=1e-6, stop=0.04, wait=0.05)),
-        "guess": Reference(_through_muscle(Guess, answers=(0.65, 0.1))),
+        "quick": Reference(_through_muscle(Localizer, speed=4.0, threshold=1e-6, stop=0.04, wait=0.05), _COMMANDED),
+        "guess": Reference(drop_task(ConstantValues, 0.0, 0.65, 0.1, 1.0), _COMMANDED),
     },
     Tap: {
         # Inputs: Fx, angle and rate of the base, and the time to the end of the window. The 2 parameters of the
         # baseline are our choice. remembers has 3: the threshold of the baseline, and one of three pairs in 256
         # episodes each from seed 700000, with a margin against missing the peg (the best pair returned 0.003 more).
         # The paper's half sines use angle and rate, and touch once.
-        "baseline": Reference(_through_muscle(Tapper), bounds={"speed": (1.0, 8.0), "threshold": (0.5e-6, 2e-6)}),
-        "remembers": Reference(_through_muscle(Tapper, speed=2.0, remembers=0.0275)),
-        **{f"half_sine_{f}_hz": Reference(_through_muscle(HalfSineTap, frequency=f)) for f in (4, 8, 16)},
+        "baseline": Reference(_through_muscle(Tapper), _COMMANDED, {"speed": (1.0, 8.0), "threshold": (0.5e-6, 2e-6)}),
+        "remembers": Reference(_through_muscle(Tapper, speed=2.0, remembers=0.0275), _COMMANDED),
+        **{f"half_sine_{f}_hz": Reference(_through_muscle(HalfSineTap, frequency=f), _COMMANDED) for f in (4, 8, 16)},
     },
     Hold: {
         # Inputs: M, the goal, and the rate of the base. The 2 parameters of the baseline are our choice. The gain of
@@ -398,15 +378,17 @@ REFERENCES: References = {
         "firm": Reference(_through_muscle(Holder, gain=1.4e7), _COMMANDED),
     },
     Whisk: {
-        # Inputs: angle and rate of the base, and the observed goal. The gain of the baseline (1 parameter) was selected
-        # in 96 episodes from seed 700000; gain and fading of foresees (2 parameters) among five sets in 64 episodes
-        # each from seed 40000. foresees with gains above 60 exceeds the limit on vibration, 70 rad/s^2 above 60 Hz: 67
-        # at a gain of 60, 88 at 120. whisk only uses angle and rate; its 3 parameters are the paper's whisk and 0.
-        "baseline": Reference(_through_muscle(Follower), bounds={"gain": (10.0, 120.0)}),
+        # The animal's whisk is the paper's, 8 Hz and 20 degrees. Inputs of the others: angle and rate of the base, and
+        # the observed goal. The gain of follower (1 parameter) was selected in 96 episodes from seed 700000; gain and
+        # fading of foresees (2 parameters) among five sets in 64 episodes each from seed 40000. foresees with gains
+        # above 60 exceeds the limit on vibration, 70 rad/s^2 above 60 Hz: 67 at a gain of 60, 88 at 120.
+        "baseline": Reference(_through_muscle(SineWhisk), _COMMANDED),
+        "follower": Reference(_through_muscle(Follower), _COMMANDED, {"gain": (10.0, 120.0)}),
         "foresees": Reference(
-            _through_muscle(Follower, gain=30.0, fading=0.5), bounds={"gain": (10.0, 60.0), "fading": (0.5, 0.95)}
+            _through_muscle(Follower, gain=30.0, fading=0.5),
+            _COMMANDED,
+            {"gain": (10.0, 60.0), "fading": (0.5, 0.95)},
         ),
-        "whisk": Reference(_through_muscle(SineWhisk)),
     },
 }
 

@@ -23,7 +23,8 @@ class Answers:
     action.
 
     Raises:
-        ValueError: If the task's action has no field with `ActionField.truth`, or no field ``commit``.
+        ValueError: If the task's action has no field with `ActionField.truth`, or no field ``commit``, or if answers
+            add to those of the animal's own controller.
     """
 
     def __init__(self, task: Task) -> None:
@@ -33,9 +34,10 @@ class Answers:
             places[name] = start
             start += field.size
         answers = {name: field for name, field in fields.items() if field.truth}
-        if not answers or "commit" not in fields:
+        if not answers or "commit" not in fields or task.actions == "residual":
             raise ValueError(
-                f"algorithm must not be supervised for {type(task).__name__}: its actions contain no answers"
+                f"algorithm must not be supervised for {type(task).__name__} with actions={task.actions!r}: its "
+                "actions contain no answers"
             )
         self.task = task
         self.columns = [places[name] for name in answers]

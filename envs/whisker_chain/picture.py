@@ -61,7 +61,7 @@ def _(task: WhiskerTask, view: Panel, trail: Trail) -> tuple[str, str]:
 
 @goal.register
 def _(task: Localize, view: Panel, trail: Trail) -> tuple[str, str]:
-    place, bearing = task.answer(Record(trail.memory[-1]))
+    place, bearing, _ = trail.memory[-1]["answer"]
     at = place * trail.rows["length"][-1] * np.array([np.cos(bearing), np.sin(bearing)])
     view.ring(at, 5.0 * view.point, c.GOAL, 2.0)
     return (

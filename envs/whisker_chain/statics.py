@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -144,3 +145,10 @@ def _contact(phi: Array, peg: Array, side: float, link: int, length: float) -> t
     curvature[link, :] = curvature[:, link] = swing
     curvature[link, link] = -side * across
     return float(side * across), gradient, curvature
+
+
+@cache
+def static_stiffness(place: float) -> float:
+    """Return the static moment (N m) per angle (rad) of the paper's whisker against a peg at ``place`` (lengths)."""
+    push = np.deg2rad(2.0)
+    return float(-quasi_static([0.0, push], [place * WhiskerParams().length, 0.0]).base_wrench[1, 0] / push)

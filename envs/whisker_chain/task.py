@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
@@ -59,7 +60,7 @@ class WhiskerTask(Task):
     """
 
     animal: Whisker
-    action_modes: tuple[str, ...] = ("trajectory", "whisk")
+    action_modes: tuple[str, ...] = ("residual", "trajectory", "whisk")
     control_rate = 250.0
     duration: float
     """Duration of an episode, s."""
@@ -69,6 +70,8 @@ class WhiskerTask(Task):
     """Entries of the action after the motion: answers, one number each."""
     residual_scale = 1.0
     """Rate (rad/s) that an action of 1 adds with ``actions="residual"``."""
+    phased: tuple[str, ...] = ("whisk",)
+    """Action modes in which the phase of the whisk is observed."""
     sensor: tuple[float, ...] = SENSOR
     """Standard deviation of the sensor noise: M (N m), Fx, Fy (N)."""
     physiology = measures("whisker_chain", "WhiskerTask")
@@ -103,6 +106,7 @@ class WhiskerTask(Task):
         self.noise = number("noise", noise, minimum=0)
         self.animal = Whisker(read_params("params", params, WhiskerParams(), friction=friction), dt, scheme)
         low, high = self.action_bounds
+        self._shows_phase = self.actions in self.phased
         self._middle, self._half = 0.5 * (low + high), 0.5 * (high - low)
         period = 1.0 / self.control_rate
         self._gains = -np.expm1(-period / np.array(TWITCH))
@@ -120,7 +124,7 @@ class WhiskerTask(Task):
             "time": Field(1, "s", 1.0, "time since the start"),
             "action": Field(self.action_size, "1", 1.0, "previous action"),
         }
-        if self.actions == "whisk":
+        if self._shows_phase:
             fields["phase"] = Field(2, "1", 1.0, "sine and cosine of the whisk's phase")
         return fields | super().fields()
 
@@ -178,12 +182,9 @@ class WhiskerTask(Task):
     def meaning(self, action: Any, j: int) -> Any:
         return self._middle[j] + self._half[j] * action[j]
 
+    @abstractmethod
     def own(self, added: Any, row: Any, memory: Any) -> Any:
-        """Return the acceleration (rad/s^2) that the animal's own controller commands with a residual ``added``.
-
-        Tasks with ``actions="residual"`` must define it.
-        """
-        raise NotImplementedError
+        """Return the acceleration (rad/s^2) that the animal's own controller commands with a residual ``added``."""
 
     def towards(self, rate: Any, row: Any, limit: Any) -> Any:
         """Return the acceleration, up to ``limit`` rad/s^2, that brings the base to a rate (rad/s) in a period."""
@@ -236,7 +237,7 @@ class WhiskerTask(Task):
         for i in range(3):
             observation.base_wrench_mean[i] = self.felt(row, memory, i)
         observation.base_angle[0] = row.link_angle[0]
-        if self.actions == "whisk":
+        if self._shows_phase:
             observation.phase[0], observation.phase[1] = math.sin(memory.whisk_phase), math.cos(memory.whisk_phase)
 
     def info(self, row: Any, memory: Any, info: Any) -> None:

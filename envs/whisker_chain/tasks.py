@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,11 @@ import numpy as np
 from ..core.env.spec import ActionField, Ending, Field, Hidden, Score
 from ..core.env.task import measures, tolerance
 from ..core.kernels.noise import normal_number
-from ..core.kernels.sums import total
+from ..core.kernels.sums import interpolated, total
 from ..core.model.control import Floats
 from ..core.model.quantities import Option
+from .params import table
+from .statics import static_stiffness
 from .task import ACCELERATION, MICRO, WhiskerTask, limited
 
 RIGHT, WRONG = 1.0, 2.0
@@ -70,13 +73,14 @@ class Localize(PegTask):
     | distance        | 0.4 to 0.9 lengths from the base                                           |
     | bearing         | -0.15 to 0.35 rad: base angle at which the straight whisker would touch it |
 
-    The action includes an estimate of both numbers and ``commit``. The task is hard because the position can only be
-    inferred from the wrench of the bent whisker, which vibrates after the touch, and because waiting costs reward. The
-    reward alone does not teach the answers: ``info`` has the correct ones for supervised learning.
+    The animal's own controller sweeps at 100 deg/s until Fx signals a touch, decelerates, waits until the vibration has
+    decayed, solves the statics and commits the solution, which takes 0.42 s. The reference ``quick`` does the same at
+    230 deg/s. ``guess`` commits the middle of the ranges without touching the peg.
 
-    The reference controller sweeps at 100 deg/s until Fx signals a touch, decelerates, waits until the vibration has
-    decayed, solves the statics and commits the solution, which takes 0.42 s. ``quick`` does the same at 230 deg/s.
-    ``guess`` commits the middle of the ranges without touching the peg.
+    By default, actions add to this controller, including its answers: zeros give no answer until the animal commits
+    its own estimate, which is observed. In the other modes, the action has an estimate of both numbers and ``commit``.
+    The task is hard because the position can only be inferred from the wrench of the bent whisker, which vibrates after
+    the touch, and because waiting costs reward. ``info`` has the correct answers for supervised learning.
 
     ## Rewards
 
@@ -113,8 +117,18 @@ class Localize(PegTask):
     physiology = measures("whisker_chain", "Localize", PegTask.physiology, gentle=gentle_uN)
     commitment = 0.02
     """Time (s) for which ``commit`` must be positive."""
+    residual_scale = 2.0
+    speed, fall, stop, wait = 1.745, 1e-6, 0.07, 0.12
+    """The animal's own controller: rate of the sweep (rad/s), fall of Fx (N) that signals a touch, angle over which it
+    decelerates (rad), and time from touch to answer (s)."""
+    places = np.linspace(0.2, 0.95, 31)
+    """Distances (lengths) of pegs with known static stiffness."""
     observes = {"held": Field(1, "s", 0.02, "time since ``commit`` became positive; 0 if it is not")}
-    remembers = {"held": "f8", "committed": "f8"}
+    remembers = {"held": "f8", "committed": "f8", "answer": "3f8", "estimate": "3f8"}
+    remembers |= {"passed": "f8", "touch": "f8", "wrench": "3f8"}
+    """Number of periods of ``commit``; time of the answer (s); current answer and that of the animal's own controller:
+    distance (lengths), bearing (rad) and ``commit``. Of this controller: number of periods with a fall of Fx, time of
+    the touch (s), and sum of M, Fx, Fy (N m, N) since half of ``wait``."""
     reported = [*PegTask.reported, "committed"]
     informs = {"is_success": "?", "error": "f8", "place_error": "f8"}
     answers = {
@@ -127,21 +141,78 @@ class Localize(PegTask):
         WRONG: Ending("a wrong answer was committed"),
     }
 
+    def __init__(self, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self.stiffness = np.array([static_stiffness(place) for place in self.places])
+        """Static moment (N m) per angle (rad) against a peg at each of ``places``."""
+
+    def fields(self):
+        meaning = "distance, bearing and ``commit`` of the animal's own controller"
+        own = {"estimate": Field(3, "lengths, rad, 1", (1.0, 0.5, 1.0), meaning)}
+        return super().fields() | (own if self.actions == "residual" else {})
+
+    def action_fields(self, mode=None):
+        fields = super().action_fields(mode)
+        if (mode or self.actions) == "residual":
+            for name, largest in (("place", 0.4), ("bearing", 0.45), ("commit", 2.0)):
+                meaning = f"{fields[name].meaning}; added to that of the animal's own controller"
+                fields[name] = replace(fields[name], low=-largest, high=largest, meaning=meaning)
+        return fields
+
     def start(self, episodes):
-        episodes.memory["committed"] = np.inf
+        episodes.memory["committed"] = episodes.memory["touch"] = np.inf
+        episodes.memory["estimate"] = 0.6, 0.1, -1.0
         return super().start(episodes)
+
+    def command(self, row, memory, action, drive):
+        super().command(row, memory, action, drive)
+        for j in range(3):
+            memory.answer[j] = self.meaning(action, j - 3)
+            if self.actions == "residual":
+                memory.answer[j] += memory.estimate[j]
+
+    def own(self, added, row, memory):
+        angle, rate, time = row.link_angle[0], row.base_rate, row.time + 0.5 / self.control_rate
+        memory.passed = memory.passed + 1.0 if self.felt(row, memory, 1) < -self.fall else 0.0
+        if math.isinf(memory.touch) and memory.passed >= 2.0:
+            memory.touch, memory.estimate[1] = time, angle - 2.0 * rate / self.control_rate
+        # Whole numbers, which do not depend on rounding errors of the time.
+        since, wait = np.rint((time - memory.touch) * self.control_rate), np.rint(self.wait * self.control_rate)
+        if 0.5 * wait < since <= wait:
+            self.solve(row, memory, since - math.floor(0.5 * wait))
+        # Start early enough for the commitment to end with the estimate.
+        if since > wait - self.commitment * self.control_rate + 1.0:
+            memory.estimate[2] = 1.0
+        boost = added * self.control_rate
+        if since > wait:
+            return self.towards(-2.0 if angle > -0.2 else 0.0, row, 500.0) + boost
+        if math.isinf(memory.touch):
+            return self.towards(self.speed, row, 1000.0) + boost
+        return self.towards(0.0, row, self.speed**2 / (2.0 * self.stop)) + boost
+
+    def solve(self, row: Any, memory: Any, samples: Any) -> Any:
+        """Estimate the place of the peg from the mean wrench of a number of samples.
+
+        The distance s (lengths) solves M = s L (Fy cos d + Fx sin d), where d is the angle turned since the touch,
+        computed from M and the stiffness of the whisker against a peg at s.
+        """
+        for i in range(3):
+            memory.wrench[i] += self.felt(row, memory, i)
+        moment, axial, force = memory.wrench[0], memory.wrench[1], memory.wrench[2]
+        if force < 0.0:
+            place = min(max(moment / (force * row.length), 0.2), 1.0)
+            pushed = -moment / samples / interpolated(place, self.places, self.stiffness)
+            force = force * math.cos(pushed) + axial * math.sin(pushed)
+            memory.estimate[0] = min(max(moment / (force * row.length), 0.2), 1.0)
+            memory.estimate[1] = row.link_angle[0] - pushed
 
     def sense(self, row, memory, observation):
         super().sense(row, memory, observation)
         observation.held[0] = memory.held / self.control_rate
 
-    def answer(self, memory: Any) -> Any:
-        """Return the estimated distance (lengths) and bearing (rad) of the peg."""
-        return self.meaning(memory.action, -3), self.meaning(memory.action, -2)
-
     def error(self, memory: Any) -> Any:
         """Return the distance (lengths) between the peg and its estimate."""
-        (place, bearing), truth = self.answer(memory), memory.peg_place
+        place, bearing, truth = memory.answer[0], memory.answer[1], memory.peg_place
         off = place**2 + truth**2 - 2 * place * truth * math.cos(bearing - memory.peg_bearing)
         return math.sqrt(max(off, 0.0))
 
@@ -158,8 +229,7 @@ class Localize(PegTask):
         value = super().reward(row, memory) - self.effort_price * memory.exertion
         force = row.contact_sum[0] * self.control_rate
         value -= self.hurt_price * max(force / self.gentle - 1.0, 0.0)
-        prize, commit = 0.0, self.meaning(memory.action, -1)
-        memory.held = memory.held + 1.0 if commit > 0.0 else 0.0
+        prize, memory.held = 0.0, memory.held + 1.0 if memory.answer[2] > 0.0 else 0.0
         if math.isinf(memory.committed) and memory.held >= max(np.rint(self.commitment * self.control_rate), 1.0):
             memory.committed = row.time
             prize = self.worth(row, memory)
@@ -174,7 +244,7 @@ class Localize(PegTask):
         super().info(row, memory, info)
         info.is_success = math.isfinite(memory.committed) and self.right(memory)
         info.error = self.error(memory)
-        info.place_error = abs(self.answer(memory)[0] - memory.peg_place)
+        info.place_error = abs(memory.answer[0] - memory.peg_place)
 
 
 class Tap(PegTask):
@@ -194,8 +264,9 @@ class Tap(PegTask):
     pegs, which are stiff, and far pegs, which are hardly felt, so that scores depend on the tapping and not on the peg.
 
     The animal's own controller has no memory: it approaches at 92 deg/s and retracts when Fx signals a touch. The
-    reference ``remembers`` brakes for the bearing at which it has felt the peg. With ``actions="residual"`` the
-    environment remembers this bearing and adds it to the observation, so that policies without memory can brake, too.
+    reference ``remembers`` brakes for the bearing at which it has felt the peg. By default, actions add to the fall
+    of Fx at which the animal retracts, and the observation contains this bearing, so that policies without memory can
+    brake, too.
 
     ## Rewards
 
@@ -209,7 +280,6 @@ class Tap(PegTask):
     a valid touch and ``info["pushed"]`` the total impulse (N s).
     """
 
-    action_modes = ("trajectory", "whisk", "residual")
     approach, threshold = 1.6, 0.8e-6
     """Approach rate (rad/s) of the animal's own controller, and the fall of Fx (N) at which it turns back."""
     largest_evidence = 1e-6
@@ -363,7 +433,6 @@ class Hold(SmoothTask):
     The whisker is straight and at rest, 0.05 rad from the peg.
     """
 
-    action_modes = ("residual", "trajectory", "whisk")
     gain, limit = 8e6, 1500.0
     """Gain of the animal's own controller from the error of M to the rate (rad/s per N m), and its largest acceleration
     (rad/s^2)."""
@@ -418,6 +487,10 @@ class Whisk(SmoothTask):
     |-----------------|----------------------------------------------------------------------------|
     | path            | sum of three sines of 1 to 4, 4 to 7 and 7 to 10 Hz and 0.058 to 0.117 rad |
 
+    The animal's own controller does not look at the goal: it is the paper's whisk in free air, a sine of 8 Hz and 20
+    degrees. By default, actions add to the angle of this whisk, which the base follows. The references ``follower``
+    and ``foresees`` follow the goal.
+
     The goal for the end of the next period is observed with a noise of {blur:g} rad. The task is hard because the
     muscle is slow, so the path must be predicted from noisy observations, and because the whisker resonates at 49 Hz.
 
@@ -439,10 +512,29 @@ class Whisk(SmoothTask):
 
     start_angle = 0.0
     precision = (0.005, 0.05)
+    residual_scale = 0.6
+    """Angle (rad) that an action of 1 adds."""
+    phased = ("whisk", "residual")
+    amplitude, turn, gain = 0.5 * table()["whisk_amplitude"], 2 * np.pi * table()["whisk_frequency"], 60.0
+    """The animal's own whisk: amplitude (rad), angular frequency (rad/s), and gain of its feedback (1/s)."""
     observes = {"goal": Field(1, "rad", 0.5, "goal angle for the end of the next period, with noise")}
     blur = 0.001
     """Standard deviation of the noise of the observed goal, rad."""
     unavailable = dict.fromkeys(("friction", "restitution", "stop_at_contact"), "a task with a peg")
+
+    def action_fields(self, mode=None):
+        if (mode or self.actions) != "residual":
+            return super().action_fields(mode)
+        scale, meaning = self.residual_scale, "added to the angle of the animal's own whisk, which the base follows"
+        return {"angle": ActionField(1, -scale, scale, "rad", meaning)}
+
+    def own(self, added, row, memory):
+        period, turn, now = 1.0 / self.control_rate, self.turn, self.turn * row.time
+        memory.whisk_phase = now + turn * period
+        off = added - self.amplitude * math.cos(now) - row.link_angle[0]
+        slow = self.amplitude * turn * math.sin(now) - row.base_rate
+        ahead = self.amplitude * turn**2 * math.cos(now + 0.5 * turn * period)
+        return ahead + self.gain**2 * off + 2.0 * self.gain * slow
 
     def start(self, episodes):
         values = super().start(episodes)

@@ -65,9 +65,7 @@ def goal(task: Any, trail: Trail) -> tuple[str, str]:
 def _(task: Texture, trail: Trail) -> tuple[str, str]:
     info = task.hooks.info(trail.rows[-1:], trail.memory[-1:])
     truth, answer = (c.quantity(float(info[name][0]), "m") for name in ("memory_length", "answer"))
-    if not info["committed"][0]:
-        return "which texture?", f"true L = {truth}; current answer {answer}"
-    return f"L = {answer}", f"right: it is {truth}" if info["is_success"][0] else f"wrong: it is {truth}"
+    return f"L = {answer}", f"true L = {truth}; right for {task.duration * info['held'][0]:.2f} s"
 
 
 @goal.register

@@ -12,16 +12,15 @@ import numpy as np
 
 from ..core.arguments import number, read_params, within
 from ..core.env.hooks import Record
-from ..core.env.spec import ActionField, Ending, Field, Hidden, Score
+from ..core.env.spec import ActionField, Field, Hidden
 from ..core.env.task import EpisodeStart, Rows, Task, clipped, measures, tolerance
+from ..core.kernels.sums import interpolated
+from ..core.model.constants import read_table
 from ..core.model.quantities import Option
 from .animal import WhiskerRod
 from .body import BANDS, SAMPLES
 from .params import REFERENCE_FRICTION, Relief, WhiskerRodParams, table
 from .sensor import SENSOR, follow_moment, level, take_samples
-
-RIGHT, WRONG = 10.0, 11.0
-"""Endings: the committed answer was right; it was wrong."""
 
 SPEEDS, DISTANCES = (0.03, 0.4), (0.978, 0.992)
 """Ranges of the commanded speed (m/s) and distance (lengths) of the plate."""
@@ -37,6 +36,22 @@ LAG = 0.01
 
 CENTRE = 0.985
 """Middle of the distances, lengths."""
+
+ADDED = ", added to the animal's own"
+
+LEVELS = (
+    np.array([0.02, 0.47, 0.76, 1.02, 1.94, 2.32]),
+    np.array([0.05, 0.075, 0.1, 0.13, 0.16, 0.2]),
+)
+"""Levels of the second mode, log10 (nN m)^2, and the constant speeds (m/s) that cause them at L = 22 um and 0.985
+lengths."""
+
+FORCE, SLOPE = 0.805e-6, 1.64e-5
+"""Mean force towards the base (N) at 0.985 lengths, and its decrease with the distance (N per length), measured at
+0.979 to 0.991 lengths and 0.1 m/s."""
+
+SETTLING = 0.05
+"""Time (s) in which the vibration grows from rest and does not yet depend on the speed."""
 
 
 SMOOTH = 60.0, 2.0
@@ -58,7 +73,7 @@ class RodTask(Task):
     """
 
     animal: WhiskerRod
-    action_modes = ("plate",)
+    action_modes = ("residual", "plate")
     control_rate = 500.0
     options = {
         "curvature_base": Option(-100.0, 0.0, "rad/m", "intrinsic curvature at the base; negative bends towards +x"),
@@ -181,26 +196,41 @@ class RodTask(Task):
 
 
 class PlateTask(RodTask):
-    """Base class for tasks with the speed and the distance of the plate as actions."""
+    """Base class for tasks with the speed and the distance of the plate as actions.
+
+    By default, actions add to the speed that the animal's own controller commands, and to its distance of 0.985
+    lengths.
+    """
 
     def plate_place(self) -> dict[str, Field]:
         return {"plate_offset": Field(1, "lengths", 0.01, f"distance of the plate minus {CENTRE:g} lengths")}
 
     def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
         late = f"approached with a time constant of {1e3 * LAG:g} ms, by at most"
-        speed = f"speed of the plate along x; {late} {SPEED_STEP:g} m/s per period"
-        distance = f"distance of the plate; {late} {DISTANCE_STEP:g} lengths per period"
+        speeds, distances, added = SPEEDS, DISTANCES, ""
+        if (mode or self.actions) == "residual":
+            speeds, distances, added = (-0.2, 0.2), (DISTANCES[0] - CENTRE, DISTANCES[1] - CENTRE), ADDED
+        speed = f"speed of the plate along x{added}; {late} {SPEED_STEP:g} m/s per period"
+        distance = f"distance of the plate{added}; {late} {DISTANCE_STEP:g} lengths per period"
         return {
-            "plate_speed": ActionField(1, *SPEEDS, "m/s", speed),
-            "plate_distance": ActionField(1, *DISTANCES, "lengths", distance),
+            "plate_speed": ActionField(1, *speeds, "m/s", speed),
+            "plate_distance": ActionField(1, *distances, "lengths", distance),
         }
 
+    @abstractmethod
+    def own(self, row: Any, memory: Any) -> Any:
+        """Return the speed (m/s) of the plate that the animal's own controller commands."""
+
     def command(self, row: Any, memory: Any, action: Any, drive: Any) -> None:
-        change = self.answered * (self.meaning(action, 0) - memory.plate_speed)
+        speed, distance = self.meaning(action, 0), self.meaning(action, 1)
+        if self.actions == "residual":
+            speed = min(max(speed + self.own(row, memory), SPEEDS[0]), SPEEDS[1])
+            distance += CENTRE
+        change = self.answered * (speed - memory.plate_speed)
         memory.plate_speed += min(max(change, -SPEED_STEP), SPEED_STEP)
         super().command(row, memory, action, drive)
         largest = DISTANCE_STEP * row.length
-        way = self.answered * (self.meaning(action, 1) * row.length - row.plate_distance)
+        way = self.answered * (distance * row.length - row.plate_distance)
         drive[1] = min(max(way, -largest), largest) * self.control_rate
 
     def sense(self, row, memory, observation):
@@ -209,38 +239,38 @@ class PlateTask(RodTask):
 
 
 class Texture(PlateTask):
-    """Identify a texture by touch: choose the sweep, estimate the memory length of the friction, and commit.
+    """Identify textures by touch: choose the sweep, and estimate the memory length of the friction.
 
     ## Description
 
     The model is the whisker C4 of Oladazimi, Putelat et al. (2021) on a moving plate. The paper models roughness by the
-    memory length L of the friction law. Textures differ in L, and in quantities that disturb the estimate:
+    memory length L of the friction law. Textures differ in L, and a new one begins every {span:g} s, {textures} in an
+    episode. Other quantities disturb the estimate:
 
     | hidden quantity | distribution                                                        |
     |-----------------|---------------------------------------------------------------------|
-    | L               | {finest_um:g} to {coarsest_um:g} um, log-uniform                    |
+    | L               | {finest_um:g} to {coarsest_um:g} um, log-uniform, for each texture  |
     | friction mu_*   | 0.333 to 0.407                                                      |
     | relief          | sandpaper with an rms slope of 0 to {relief_slope:g}; random offset |
 
-    The action includes an estimate of L and ``commit``. The task is hard because all textures settle into almost the
-    same vibration at the paper's 0.2 m/s: only slow sweeps distinguish them, but waiting costs reward. The sensors are
-    noisy, too.
+    The animal's own controller sweeps at {slow:g} m/s and estimates L by ridge regression from the levels of the
+    moment since {settling:g} s after the change of the texture; before, it answers the middle of the range. By default,
+    actions add to the sweep and to the logarithm of this estimate, so zeros are the animal's own answers. The task is
+    hard because all textures settle into almost the same vibration at the paper's 0.2 m/s: only slow sweeps distinguish
+    them, but a late answer is a wrong answer until then. The sensors are noisy, too.
 
-    Policies are not ranked on this id. An episode has one answer, which is right or wrong, so 256 episodes resolve the
-    difference of two policies only to 13% of the scale; 3% would need about twenty textures per episode. A score of 1
-    on the scale is a right answer after {hold_ms:g} ms, an upper bound; the best score that the sensors allow is
-    unknown.
+    A score of 1 on the scale is the right answer from the first period on, an upper bound; the best score that the
+    sensors allow is unknown.
 
     ## Rewards
 
-    The reward of each step is ``r = C (1 - t / {patience:g} s)``:
+    The reward of each step is ``r = 1 / (1 + 9 e^2)``:
 
-    * ``C``: 1 if the estimate, within a factor {near:g} of L, is committed in this step, else 0. An estimate is
-      committed, and the episode ends, when ``commit`` has been positive for {hold_ms:g} ms
-    * ``t``: time (s)
+    * ``e = max(d - ln {exact:g}, 0) / ln {near:g}``, where ``d`` is the absolute difference of the logarithms of the
+      answer and of L: full reward within {exact:g}, a tenth at a factor of 1.43
 
-    It rewards fast, accurate answers. ``info["memory_length"]`` is L (m), ``info["is_success"]`` is true after a right
-    answer, and ``info["committed"]`` after any answer.
+    It rewards fast, accurate answers. ``info["memory_length"]`` is L (m), ``info["answer"]`` the answer (m) and
+    ``info["held"]`` the fraction of the episode's {duration:g} s with an answer within a factor {near:g} of L.
 
     ## Starting State
 
@@ -253,72 +283,99 @@ class Texture(PlateTask):
         "reference_friction": Hidden(0.9 * REFERENCE_FRICTION, 1.1 * REFERENCE_FRICTION, paper=REFERENCE_FRICTION),
         "relief": Hidden(0.0, 1.0),
     }
-    endings = {RIGHT: Ending("the answer was right", success=True), WRONG: Ending("the answer was wrong")}
-    score = Score("return", binary=True)
     start_speed = 0.05
-    observes = {
-        "time": Field(1, "s", 0.1, "time since the start"),
-        "committing": Field(1, "s", 0.02, "time since ``commit`` became positive; 0 if it is not"),
-    }
-    remembers = {"answer": "f8", "committing": "f8"}
-    reported = [*PlateTask.reported, "answer", "memory_length"]
-    informs = {"is_success": "?", "committed": "?"}
+    textures, span = 8, 0.25
+    """Number of textures in an episode, and time (s) on each."""
+    duration = textures * span
+    """Duration of an episode, s."""
+    exact, near = 1.1, 1.3
+    """Largest ratio of answer and L, or its inverse, with full reward, and the additional one with a tenth."""
+    slow, settling = 0.04, 0.04
+    """Speed (m/s) of the animal's own sweep, and time (s) on a texture before it uses the levels."""
+    middle, reach = math.sqrt(LENGTHS[0] * LENGTHS[1]), 0.5 * math.log(LENGTHS[1] / LENGTHS[0])
     finest_um, coarsest_um = (1e6 * length for length in LENGTHS)
-    near = 1.3
-    """Largest ratio between L and a right answer, or its inverse."""
-    hold = 0.02
-    """Time for which ``commit`` must be positive, s."""
-    hold_ms = 1e3 * hold
-    patience = 1.0
-    """Time at which a right answer would have no reward, s; the episode is shorter."""
+    observes = {
+        "since": Field(1, "s", 0.1, "time on this texture"),
+        "estimate": Field(1, "1", 1.0, "logarithm of the animal's own estimate of L over the middle of its range"),
+        "level_mean": Field(len(BANDS), "log10 (nN m)^2", 1.0, "mean of the levels on this texture"),
+        "level_deviation": Field(len(BANDS), "log10 (nN m)^2", 0.3, "standard deviation of these levels"),
+    }
+    remembers = {
+        **{"answer": "f8", "lengths": "({self.textures},)f8", "estimate": "f8", "samples": "f8", "since": "f8"},
+        **{"level_mean": f"{len(BANDS)}f8", "level_square": f"{len(BANDS)}f8", "periods_right": "f8"},
+    }
+    """Answer (m); L (m) of each texture; logarithm of the animal's own estimate over the middle; number of levels on
+    this texture, time on it (s), mean of the levels and sum of the squares of deviations; number of right periods."""
+    reported = [*PlateTask.reported, "answer", "memory_length"]
+    informs = {"held": "f8"}
 
     def __init__(self, relief_slope: float = 0.05, **arguments: Any) -> None:
         super().__init__(relief_slope=relief_slope, **arguments)
+        estimator = read_table("whisker_rod/textures.toml")
+        self.weights, self.offset = estimator["weights"], estimator["offset"]
+        self.periods = max(round(self.span * self.control_rate), 1)
 
     def action_fields(self, mode=None):
-        meaning = "estimate of L of the friction, on a logarithmic scale"
+        added = ADDED if (mode or self.actions) == "residual" else ""
+        meaning = f"logarithm of the answer over the middle of its range{added}"
         return super().action_fields(mode) | {
-            "memory_length": ActionField(1, *LENGTHS, "m", meaning, "memory_length"),
-            "commit": ActionField(1, -1.0, 1.0, "1", f"positive for {1e3 * self.hold:g} ms: the answer becomes final"),
+            "answer": ActionField(1, -self.reach, self.reach, "1", meaning, "memory_length")
         }
 
     def conditions(self, episodes):
-        episodes.memory["answer"] = LENGTHS[0]
+        memory, length = episodes.memory, self.hidden["memory_length"]
         place = episodes.draw(lambda rng: rng.uniform(0.0, self.animal.relief.period))
         drawn = {name: episodes.hidden(name) for name in self.hidden}
+        later = episodes.draw(lambda rng: [length.draw(rng, episodes.split) for _ in range(self.textures - 1)])
+        memory["lengths"][:, 0], memory["lengths"][:, 1:] = drawn["memory_length"], later
+        if "memory_length" in episodes.options:
+            memory["lengths"] = drawn["memory_length"][:, None]
+        memory["answer"] = self.middle
         return {"plate_position": place, **{name: drawn[name] for name in drawn if name in self.animal.parameters}}
 
+    def own(self, row, memory):
+        return self.slow
+
     def command(self, row, memory, action, drive):
-        memory.answer = LENGTHS[0] * (LENGTHS[1] / LENGTHS[0]) ** (0.5 * (action[2] + 1.0))
-        memory.committing = memory.committing + 1.0 / self.control_rate if action[3] > 0.0 else 0.0
+        step = np.rint(row.time * self.control_rate)
+        if step % self.periods == 0.0:
+            row.memory_length = memory.lengths[min(int(step // self.periods), self.textures - 1)]
+        own = memory.estimate if self.actions == "residual" else 0.0
+        memory.answer = self.middle * math.exp(own + self.meaning(action, 2))
         super().command(row, memory, action, drive)
 
-    def action_from_values(self, values):
-        actions = super().action_from_values(values)
-        shares = 2.0 * np.log(np.asarray(values)[:, 2] / LENGTHS[0]) / np.log(LENGTHS[1] / LENGTHS[0]) - 1.0
-        actions[:, 2] = clipped(shares)  # logarithmic scale
-        return actions
-
-    def right(self, row: Any, memory: Any) -> Any:
-        """Return whether the current answer is right, committed or not."""
-        return abs(math.log(memory.answer / row.memory_length)) <= math.log(self.near)
-
-    def committed(self, memory: Any) -> Any:
-        """Return whether the answer is final."""
-        return memory.committing > self.hold - 0.5 / self.control_rate
-
     def worth(self, row, memory):
-        solved = self.committed(memory) and self.right(row, memory) and row.status == 0.0
-        return 1.0 - row.time / self.patience if solved else 0.0
+        error, step = abs(math.log(memory.answer / row.memory_length)), np.rint(row.time * self.control_rate)
+        memory.periods_right += error <= math.log(self.near)
+        memory.since = (step % self.periods) / self.control_rate
+        if memory.since == 0.0:  # a new texture
+            memory.samples = memory.estimate = 0.0
+            for k in range(len(memory.level_mean)):
+                memory.level_mean[k] = memory.level_square[k] = 0.0
+        elif memory.since > self.settling:
+            self.learn(memory)
+        return tolerance(error, 0.0, math.log(self.exact), math.log(self.near))
 
-    def ending(self, row, memory):
-        verdict = RIGHT if self.right(row, memory) else WRONG
-        return verdict if self.committed(memory) else 0.0
+    def learn(self, memory: Any) -> None:
+        """Update means and deviations of the levels on this texture, and the animal's own estimate."""
+        memory.samples += 1.0
+        bands, estimate = len(memory.level_mean), self.offset - math.log(self.middle)
+        for k in range(bands):
+            off = memory.band_level[k] - memory.level_mean[k]
+            memory.level_mean[k] += off / memory.samples
+            memory.level_square[k] += off * (memory.band_level[k] - memory.level_mean[k])
+            estimate += self.weights[k] * memory.level_mean[k]
+            estimate += self.weights[bands + k] * math.sqrt(memory.level_square[k] / memory.samples)
+        memory.estimate = min(max(estimate, -self.reach), self.reach)
+
+    def sense(self, row, memory, observation):
+        super().sense(row, memory, observation)
+        for k in range(len(memory.level_square)):
+            observation.level_deviation[k] = math.sqrt(memory.level_square[k] / max(memory.samples, 1.0))
 
     def info(self, row, memory, info):
         super().info(row, memory, info)
-        info.committed = self.committed(memory)
-        info.is_success = info.committed and self.right(row, memory)
+        info.held = memory.periods_right / (self.duration * self.control_rate)
 
 
 class Sweep(RodTask):
@@ -334,9 +391,10 @@ class Sweep(RodTask):
     | amplitude       | 0.006 to 0.01 lengths, starting to either side |
     | frequency       | 5 to 10 Hz                                     |
 
-    The action changes the distance in addition. The task is hard because the swing is not observed and must be inferred
-    from noisy forces, for which three observations are stacked, and because the plate follows commands with a time
-    constant of {lag_ms:g} ms.
+    The animal's own controller is a reflex, which opposes the distance inferred from the force on the base. By default,
+    actions add to its changes of the distance; with ``actions="plate"`` they are all changes. The task is hard because
+    the swing is not observed and must be inferred from noisy forces, for which three observations are stacked, and
+    because the plate follows commands with a time constant of {lag_ms:g} ms.
 
     ## Rewards
 
@@ -345,7 +403,7 @@ class Sweep(RodTask):
     * ``C``: fraction of the period in contact
     * ``W = 1 / (1 + 9 (d / {margin:g})^2)``, where ``d`` is the distance (lengths) of the plate from the window
       {window} lengths, 0 inside
-    * ``A``: action, the commanded change of the distance in units of the largest change
+    * ``A``: commanded change of the distance, by reflex and action, in units of the largest change
 
     It rewards contact near the middle distance without jerks at the limit. ``info["held"]`` is the fraction of the
     episode's {duration:g} s in contact inside the window.
@@ -367,7 +425,12 @@ class Sweep(RodTask):
     window = (0.983, 0.987)
     """Range of distances of the plate with full reward, lengths."""
     margin = 0.002
+    gain = 0.2
+    """Weight of the newest distance in the reflex's mean."""
     remembers = dict.fromkeys(("amplitude", "frequency", "asked_way", "own_way", "periods_held"), "f8")
+    remembers |= dict.fromkeys(("asked", "felt_swing", "reflex_way"), "f8")
+    """Swing: amplitude (lengths) and frequency (Hz). Displacement (lengths) commanded and reached; number of periods
+    held; change commanded in this period, in units of the largest. Reflex: felt swing and its commands (lengths)."""
     reported = [*RodTask.reported, "contact"]
     informs = {"held": "f8"}
     lag_ms = 1e3 * LAG
@@ -387,7 +450,8 @@ class Sweep(RodTask):
         return {"own_way": Field(1, "lengths", 0.01, "displacement of the plate by actions since the start")}
 
     def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
-        meaning = f"change of the distance, added to the swing with a time constant of {self.lag_ms:g} ms"
+        added = ADDED if (mode or self.actions) == "residual" else ""
+        meaning = f"change of the distance{added}; added to the swing with a time constant of {self.lag_ms:g} ms"
         return {"distance_change": ActionField(1, -self.largest_change, self.largest_change, "lengths", meaning)}
 
     def conditions(self, episodes):
@@ -400,10 +464,21 @@ class Sweep(RodTask):
     def command(self, row, memory, action, drive):
         super().command(row, memory, action, drive)
         swing = self.swing(row.time + 1.0 / self.control_rate, memory) - self.swing(row.time, memory)
-        memory.asked_way += self.largest_change * action[0]
+        memory.asked = action[0]
+        if self.actions == "residual":
+            memory.asked = min(max(action[0] + self.reflex(memory), -1.0), 1.0)
+        memory.asked_way += self.largest_change * memory.asked
         own = (memory.asked_way - memory.own_way) * self.answered
         memory.own_way += own
         drive[1] = (swing + own) * row.length * self.control_rate
+
+    def reflex(self, memory: Any) -> Any:
+        """Return the change of the distance by the animal's own controller, in units of the largest."""
+        felt = (FORCE + memory.base_wrench_mean[2]) / SLOPE - memory.own_way
+        memory.felt_swing += self.gain * (felt - memory.felt_swing)
+        change = min(max((-memory.felt_swing - memory.reflex_way) / self.largest_change, -1.0), 1.0)
+        memory.reflex_way += self.largest_change * change
+        return change
 
     def swing(self, time: Any, memory: Any) -> Any:
         """Return the displacement (lengths) of the plate by the swing at a ``time`` (s)."""
@@ -418,7 +493,7 @@ class Sweep(RodTask):
 
     def worth(self, row, memory):
         memory.periods_held += self.inside(row, 0.0) * row.contact
-        return self.inside(row, self.margin) * row.contact - self.effort_price * memory.action[0] ** 2
+        return self.inside(row, self.margin) * row.contact - self.effort_price * memory.asked**2
 
     def info(self, row, memory, info):
         super().info(row, memory, info)
@@ -439,8 +514,9 @@ class Regulate(PlateTask):
     | L               | 10 to 50 um, log-uniform |
 
     The goal, which is part of the observation, is a level of this power. A new goal is drawn from {goals} log10
-    (nN m)^2 every {span:g} s. The task is hard because the texture must be inferred from noisy samples of the vibration
-    that it causes.
+    (nN m)^2 every {span:g} s. The animal's own controller sweeps at a speed that depends on the goal, and corrects it
+    by integral feedback from the level. The task is hard because the texture must be inferred from noisy samples of the
+    vibration that it causes.
 
     ## Rewards
 
@@ -456,8 +532,9 @@ class Regulate(PlateTask):
     options = {**RodTask.options, "goal": Option(-3.0, 3.0, "log10 (nN m)^2", "constant level to hold")}
     hidden = {"memory_length": Hidden(10e-6, 50e-6, logarithmic=True)}
     observes = {"goal": Field(1, "log10 (nN m)^2", 1.0, "level to hold in the band around 200 Hz")}
-    remembers = {"goal": "f8", "later": "3f8", "periods_held": "f8"}
-    """Current goal, later goals, and the number of periods close to the goal."""
+    remembers = {"goal": "f8", "later": "3f8", "periods_held": "f8", "missing": "f8", "correction": "f8"}
+    """Current goal, later goals, and the number of periods close to the goal. Of the animal's own controller: mean
+    error and logarithm of a factor of the speed."""
     reported = [*PlateTask.reported, "goal"]
     informs = {"error": "f8", "held": "f8"}
     band = BANDS.index(200.0)
@@ -469,6 +546,10 @@ class Regulate(PlateTask):
     """Time between changes of the goal, s."""
     duration = 1.0
     """Duration of an episode, s."""
+    gain, share = 0.015, 0.2
+    """The animal's own controller: change of the logarithm of the speed in a period per mean error, log10 (nN m)^2, and
+    weight of the newest error in the mean."""
+    levels, speeds = LEVELS
 
     def conditions(self, episodes):
         goals = episodes.draw(lambda rng: rng.uniform(*self.goals, 4))
@@ -477,11 +558,18 @@ class Regulate(PlateTask):
         episodes.memory["later"] = np.broadcast_to(later, (3, len(episodes))).T
         return {"memory_length": episodes.hidden("memory_length")}
 
+    def own(self, row, memory):
+        error = memory.goal - memory.band_level[self.band]
+        if row.time + 0.5 / self.control_rate > SETTLING:
+            memory.missing += self.share * (error - memory.missing)
+        memory.correction = min(max(memory.correction + self.gain * memory.missing, -1.5), 1.5)
+        return interpolated(memory.goal, self.levels, self.speeds) * math.exp(memory.correction)
+
     def command(self, row, memory, action, drive):
+        super().command(row, memory, action, drive)  # with the observed goal
         step, periods = np.rint(row.time * self.control_rate), self.span * self.control_rate
         if step >= periods:
             memory.goal = memory.later[min(int(step // periods) - 1, 2)]
-        super().command(row, memory, action, drive)
 
     def error(self, row: Any, memory: Any) -> Any:
         """Return the level minus the goal, log10 (nN m)^2."""

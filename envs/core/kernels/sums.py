@@ -45,3 +45,13 @@ total_square = variant(total, "square", _term=_square)
 def mean(values):
     """Return the mean of up to 128 numbers (n,)."""
     return total(values) / len(values)
+
+
+@kernel
+def interpolated(x, places, values):
+    """Return the linear interpolation of ``values`` (n,) at increasing ``places`` (n,), constant beyond the ends."""
+    i = 1
+    while i < len(places) - 1 and places[i] < x:
+        i += 1
+    share = (x - places[i - 1]) / (places[i] - places[i - 1])
+    return values[i - 1] + min(max(share, 0.0), 1.0) * (values[i] - values[i - 1])
