@@ -114,6 +114,13 @@ def test_a_weak_side_loses_excitation_and_nothing_else(actions):
             assert drive == pytest.approx(asked * share * (1.0 - np.exp(-0.02 * (k + 1) / 0.035)))
 
 
+def test_a_users_task_need_not_hide_a_weakness(monkeypatch):
+    monkeypatch.setattr(Escape, "hidden", {})
+    envs = gymnasium.make_vec("gymnosoma/LampreyEscape-v0", num_envs=2)
+    envs.reset(seed=0)
+    assert (envs.batch.memory["strength"] == 1.0).all()
+
+
 def test_a_place_counts_where_it_was_nearest():
     """Within 0.05 m of the place, and when it has been left again, nothing changes but what is paid."""
     envs = gymnasium.make_vec("gymnosoma/LampreyEconomy-v0", num_envs=2)
