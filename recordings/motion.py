@@ -56,7 +56,7 @@ PRIOR, DAMPING, NOISE = 6, 1e-3, 2e-3
 The noise is in lengths.
 """
 
-UNEVEN = 0.03
+UNEVEN = 0.008
 """Smallest deviation from evenly spaced points that is noticed in the lengths of chords."""
 
 SHORTER, JUMP, MISFIT, FLOOR, STRIDE = 0.05, 8.0, 6.0, 0.01, 0.15
@@ -430,9 +430,8 @@ def _elsewhere(centre: Array, frames: NDArray[np.int64], length: float) -> Flags
     for side in (range(longest + 1, len(stretches)), range(longest - 1, -1, -1)):
         last = stretches[longest]
         for k in side:
-            near, far = (last[-3:], stretches[k][0]) if k > longest else (last[:3], stretches[k][-1])
-            reach = stride * np.minimum(np.abs(frames[far] - frames[near]), 10)
-            if (np.hypot(*(centre[far] - centre[near]).T) > reach).all():
+            near, far = (last[-1], stretches[k][0]) if k > longest else (last[0], stretches[k][-1])
+            if np.hypot(*(centre[far] - centre[near])) > stride * min(abs(frames[far] - frames[near]), 10):
                 bad[stretches[k]] = True
             else:
                 last = stretches[k]

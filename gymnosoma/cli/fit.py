@@ -121,7 +121,7 @@ def fit(
         hints = worm, rate, microns_per_pixel, head, y_down, names
         lines = [recordings.Midlines.read(path, *hints) for path in files]
         run = stiffness is not None or any(path.suffix != ".json" for path in outputs)
-        how = window, repeats, seed, run, partial(progress_bar, leave=False)
+        how = window, repeats, seed, run, partial(progress_bar, leave=False, delay=3.0)
         study = recordings.study_worms(lines, sigma, friction, stiffness, damping, *how)
     print(study.report)
     for path in outputs:
