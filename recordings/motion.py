@@ -38,8 +38,8 @@ GAP = 3
 BLOCK, SAMPLE = 512, 4000
 """Number of frames that are fitted at once, and that are used for statistics of the noise, to limit memory."""
 
-STEPS = 8
-"""Number of Levenberg-Marquardt steps."""
+STEPS, FAR = 8, 0.5
+"""Number of Levenberg-Marquardt steps, and distance from the neighbours' shape at which they are repeated (rad)."""
 
 MOST_PERSISTENT = 0.95
 """Largest correlation of noise from frame to frame; a more persistent deviation is a shape."""
@@ -154,8 +154,12 @@ def turned_round(points: Array, measured: Flags) -> tuple[Array, list[tuple[int,
         points (N, P, 2): Corrected midlines.
         stretches (list of (int, int)): Start and stop of the corrected intervals of frames.
     """
-    frames = np.flatnonzero(measured)
+    lengths = _lengths(points)
+    median = np.median(lengths[measured])
+    # Half a worm may resemble either half of the reversed one.
+    frames = np.flatnonzero(measured & (np.abs(lengths - median) < 2.0 * SHORTER * median))
     lines = points[frames]
+    lines -= lines.mean(1, keepdims=True)
     swapped = np.einsum("tpx,tpx->t", lines[1:], lines[:-1, ::-1])
     direct = np.einsum("tpx,tpx->t", lines[1:], lines[:-1])
     turned = np.concatenate([[False], np.cumsum(swapped > direct) % 2 == 1])
@@ -289,6 +293,8 @@ class Body:
 
 def smoothed(points: Array, measured: Flags, rate: float, order: int, n_rods: int, progress: Progress) -> Motion:
     """Smooth midlines (N, P, 2), whose first and last frames are measured; see `Midlines.smoothed`."""
+    from scipy.ndimage import median_filter  # slow to import
+
     measured = measured.copy()
     reasons: dict[str, int] = {}
     total = int(measured.sum())
@@ -328,6 +334,15 @@ def smoothed(points: Array, measured: Flags, rate: float, order: int, n_rods: in
     noise *= np.sqrt(2 * len(places) / max(np.trace(body.projection(unknown[len(unknown) // 2], noise)), 1.0))
     lines = points[measured]
     unknown, rest = body.fit(lines, body.start(lines), noise, STEPS, progress)
+    # Start frames with another shape than their neighbours again, from these.
+    unknown[:, 0] = np.unwrap(unknown[:, 0])
+    near = median_filter(unknown, (5, 1), mode="nearest")
+    far = np.sum((unknown - near)[:, : order + 1] ** 2, 1) > FAR**2
+    if far.any():
+        again, off = body.fit(lines[far], near[far], noise, STEPS)
+        good = np.sum(off**2, (1, 2)) < 2.0 * np.sum(rest[far] ** 2, (1, 2))
+        far[far] = good
+        unknown[far], rest[far] = again[good], off[good]
     size = np.sqrt(np.mean(rest**2, (1, 2)))
     bad = size > max(MISFIT * float(np.median(size)), FLOOR * median)
     reject(bad, "are no smooth line")
