@@ -19,6 +19,7 @@ from .first import first
 from .kernels import kernels
 from .measure import Row, machine
 from .simulate import overheads
+from .threads import threads
 
 ROOT = Path(__file__).resolve().parents[2]
 MEASURED, GUIDE, README = ROOT / "docs" / "speed.json", ROOT / "docs" / "guides" / "speed.md", ROOT / "README.md"
@@ -28,11 +29,12 @@ PARTS: dict[str, tuple[str, Callable[[Sequence[str], int], list[Row]]]] = {
     "simulate": ("`simulate` over the kernel", overheads),
     "environments": ("Environments", environments),
     "first": ("First use", first),
+    "threads": ("Threads, and memory of a row", threads),
 }
 """Title and function of each part."""
 
 Animal = Literal["worm", "lamprey", "whisker_chain", "whisker_rod", "neuromechanic"]
-Part = Literal["kernels", "simulate", "environments", "first"]
+Part = Literal["kernels", "simulate", "environments", "first", "threads"]
 
 SUMMARY = {
     "one worm | ElegansBot, the authors' program": r"worm in (agar|water): alone",
@@ -55,7 +57,7 @@ def speed(
 
     Args:
         part: Measurements: kernels against other programs, `simulate` against the kernel, environments against
-            Swimmer-v5, CPU time of the first use.
+            Swimmer-v5, CPU time of the first use, several threads with a model of larger machines.
         animal: Animals to measure.
         repeats: Number of runs; the median is shown.
         write: Also write docs/speed.json, and the tables of the guide and README.

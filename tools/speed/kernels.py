@@ -63,8 +63,8 @@ def kernels(animals: Sequence[str], repeats: int) -> list[Row]:
     rows: list[Row] = []
     for case in (case for name in animals for case in CASES[name]()):
         jobs: dict[str, Callable[[], float]] = {} if case.peer is None else dict([case.peer])
-        jobs |= {"alone": partial(_pace, case, 1), f"{LANES} in lanes": partial(_pace, case, LANES)}
-        for job in (partial(_pace, case, count, 0.0) for count in (1, LANES)):
+        jobs |= {"alone": partial(pace, case, 1), f"{LANES} in lanes": partial(pace, case, LANES)}
+        for job in (partial(pace, case, count, 0.0) for count in (1, LANES)):
             job()  # compile
         paces = paired(jobs, repeats)
         for name, values in paces.items():
@@ -74,7 +74,7 @@ def kernels(animals: Sequence[str], repeats: int) -> list[Row]:
     return rows
 
 
-def _pace(case: Case, count: int, wall: float = 0.1) -> float:
+def pace(case: Case, count: int, wall: float = 0.1) -> float:
     """Return the simulated seconds of all animals together per wall second, measured for at least ``wall`` s."""
     animal = case.animal
     rows, ids, steps = animal.rows(count), np.arange(count), round(case.hold / animal.dt)
