@@ -104,6 +104,8 @@ def forces(motion: Motion, params: WormParams | MediumFit | float | tuple[float,
     Raises:
         ValueError: If parameters are out of range, have a different number of rods, or describe a non-uniform body.
     """
+    # A tracker misses each tip by |N(0, jitter)|.
+    motion = replace(motion, length=motion.length + 2.0 * np.sqrt(2.0 / np.pi) * motion.jitter)
     friction, ratio, full = _coefficients(motion, params)
     shape = shape_of(motion)
     velocity, rate = moved(motion, shape, ratio)
