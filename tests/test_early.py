@@ -44,7 +44,6 @@ def idle(tmp_path, monkeypatch):
         (("evaluate", SWIM, "--option", "sigm=1"), "options: sigm is not known"),
         (("evaluate", SWIM, "--json-file", "none/a.json"), "save must be a file in an existing folder"),
         (("benchmark", "run", SWIM, "--policy", "nobody"), "policy must be"),
-        (("sweep", "worm", "--over", "sigma=0,1", "--table", "a.txt"), "table must end in"),
         (("simulate", "worm", "--film", "x.gif", "--size", "999999999x9"), "size: width must be"),
         (("simulate", "worm", "--csv", "x.csv", "--slow", "0"), "slow must be"),
         (("simulate", "worm", "--save", "x.npz", "--fps", "nan"), "fps must be"),

@@ -34,7 +34,6 @@ from gymnosoma.agents.policies.lookup import shipped
 from gymnosoma.agents.support.files import check_saved
 from gymnosoma.cli.arguments import assignment
 from gymnosoma.cli.fit import _read_hair
-from gymnosoma.cli.sweep import _read_journal
 from gymnosoma.envs import Trajectory, simulate
 from gymnosoma.envs.core.circuit.circuit import Circuit, Population, Projection
 from gymnosoma.envs.core.files import MEMORY, toml_value
@@ -146,13 +145,12 @@ FORMATS = {
     "drive.csv": Format(table(BASE), Schedule.read),
     "heights.txt": Format(table(BASE[:, 1]), lambda path: Relief.measured(path, 1e-3)),
     "values.csv": Format(table(WAVE), lambda path: assignment("param", f"x=@{path}")),
-    "a.points.jsonl": Format(text('{"a": 1}\n[0, {"time": 1.0}]\n'), lambda path: _read_journal(path, {"a": 1})),
     "walk.mot": Format(text(MOT), biomechanics.read_motion),
     "walk.trc": Format(text(TRC + "2\t0.01\t1\t2\t3\n"), biomechanics.read_motion),
     "leg.osim": foreign(copied(ROOT / "tests/opensim/leg6dof9musc.osim"), 20),
     "arm.xml": foreign(text(XML), 4),
 }
-JOURNAL, EMPTY = "a.points.jsonl", ("recipe.toml", "hair.toml", "results.jsonl")
+EMPTY = ("recipe.toml", "hair.toml", "results.jsonl")
 IDS, SLOW = pytest.mark.parametrize("name", FORMATS), pytest.param(1000, id="slow", marks=pytest.mark.slow)
 
 
@@ -189,7 +187,7 @@ def test_truncated_files(good, name, count):
     assert survives(path) is None
     count = min(count, len(content) // 10, FORMATS[name].most)
     errors = [survives(path, content[: len(content) * k // count]) for k in range(count)]
-    assert errors[0] or name in (*EMPTY, JOURNAL)
+    assert errors[0] or name in EMPTY
     if path.suffix in (".npy", ".npz", ".zip", ".xz", ".safetensors", ".xml", ".osim", ".json", ".hdf5"):
         assert all(errors)
 
@@ -198,10 +196,10 @@ def test_truncated_files(good, name, count):
 def test_special_files(good, tmp_path, name):
     path, _ = good
     path.unlink()
-    assert survives(path) or name == JOURNAL  # missing
+    assert survives(path)  # missing
     for target in ("/dev/zero", "/proc/self/maps", tmp_path, path):
         path.symlink_to(target)
-        assert survives(path) or (name, target) == (JOURNAL, path), target
+        assert survives(path), target
         path.unlink()
     for kind in (stat.S_IFIFO, stat.S_IFSOCK, stat.S_IFREG):
         os.mknod(path, kind | 0o600)

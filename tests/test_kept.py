@@ -4,8 +4,6 @@ import copy
 import functools
 import json
 import os
-import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -27,7 +25,7 @@ HOLD = """
 import sys
 from pathlib import Path
 from gymnosoma.agents.support.files import locked
-with locked("folder", Path(sys.argv[1]), file=sys.argv[2] == "file"):
+with locked("folder", Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -38,9 +36,9 @@ def holder():
     """Holds a place in another process, until that is killed."""
     processes = []
 
-    def hold(place, kind):
+    def hold(place):
         process = subprocess.Popen(
-            [sys.executable, "-c", HOLD, place, kind], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", HOLD, place], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
         processes.append(process)
         assert process.stdout.readline() == "held\n"
@@ -50,25 +48,6 @@ def holder():
     for process in processes:
         process.kill()
         process.communicate()
-
-
-def test_a_sweep_is_of_the_model_and_the_drive_that_it_began_with(tmp_path, command, error_of):
-    """Masses are edited, then the drive; the old energies once counted as found."""
-    model, drive, table = tmp_path / "arm.toml", tmp_path / "drive.csv", tmp_path / "t.csv"
-    shutil.copy(Path(__file__).parents[1] / "assets" / "neuromechanic" / "arm.toml", model)
-    drive.write_text("0,0.1,0.2\n")
-    asked = ("sweep", model, "--drive", drive, "--over", "start.q=0,0.1", "--duration", 0.02, "--column", "energy.last")
-    command(*asked, "--table", table)
-    first = table.read_text()
-    drive.write_text("0,0.1,0.3\n")
-    model.write_text(re.sub(r"mass = [0-9.]+", "mass = 3.0", model.read_text()))
-    told = error_of(*asked, "--table", table)
-    for path in (model, drive):
-        assert f"content of {path}" in told
-    assert "must match the sweep in" in told and "use --restart" in told and table.read_text() == first
-    command(*asked, "--table", table, "--restart")
-    command(*asked, "--table", tmp_path / "fresh.csv")
-    assert table.read_text() == (tmp_path / "fresh.csv").read_text() != first
 
 
 def test_a_benchmark_is_of_the_policy_that_it_measured(tmp_path, monkeypatch, capsys, command, error_of):
@@ -133,19 +112,18 @@ def test_the_code_of_an_animal_is_its_own_and_what_it_imports(tmp_path, monkeypa
     [
         (("train", "WormSwim-v0", "--steps", 100, "--folder", "run"), "run"),
         (("benchmark", "run", "WormSwim-v0", "--policy", "random", "--folder", "run"), "run"),
-        (("sweep", "worm", "--over", "sigma=0,1", "--table", "t.csv"), "t.points.jsonl"),
     ],
 )
 def test_two_processes_do_not_write_one_place(tmp_path, monkeypatch, holder, error_of, asked, place):
     """The second is told who holds it, and leaves everything as it is; a lock dies with its process."""
     monkeypatch.chdir(tmp_path)
-    process = holder(tmp_path / place, "file" if "." in place else "folder")
+    process = holder(tmp_path / place)
     before = sorted(tmp_path.rglob("*"))
     assert f"locked by process {process.pid} on " in error_of(*asked)
     assert sorted(tmp_path.rglob("*")) == before
     process.kill()
     process.wait()
-    with locked("folder", tmp_path / place, file="." in place), locked("folder", tmp_path / place, file="." in place):
+    with locked("folder", tmp_path / place), locked("folder", tmp_path / place):
         pass
 
 

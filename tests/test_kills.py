@@ -50,10 +50,6 @@ def _dataset(folder):
 
 COMMANDS = {
     "record": ("record WormSwim-v0 --episodes 24 --noise 0.1", _dataset),
-    "sweep": (
-        "sweep worm --over stiffness=1e-10:1e-9:40:log --over n_rods=13,25 --duration 20 --every 5",
-        lambda folder: (folder / "sweep.csv").read_bytes(),
-    ),
     "benchmark": (
         "benchmark run WormSwim-v0 --policy random --learner recipe --seeds 2 --marks 40000 --episodes 16 --folder b",
         _lines,

@@ -143,24 +143,22 @@ def _check_name(name: str, path: Path) -> None:
 
 
 @contextmanager
-def locked(name: str, place: Path, *, file: bool = False) -> Iterator[None]:
-    """Lock a results folder, or a file, against other processes for the duration of the block.
+def locked(name: str, folder: Path) -> Iterator[None]:
+    """Lock a results folder against other processes for the duration of the block.
 
     The lock is released when the process ends for any reason. On a shared folder it works between machines if the file
     system supports locks. Partial files of a killed process are removed. The lock is reentrant within a process.
 
     Args:
         name: Argument that contains the path, for error messages.
-        place: Folder, created if it does not exist, or file.
-        file: Whether ``place`` is a file.
+        folder: Folder, created if it does not exist.
 
     Raises:
-        ValueError: If another process has locked the path; names the process.
+        ValueError: If another process has locked the folder; names the process.
     """
-    folder = place.parent if file else place
     check_folder(name, folder)
     folder.mkdir(parents=True, exist_ok=True)
-    note = folder / (f".{place.name}.lock" if file else ".lock")
+    note = folder / ".lock"
     lock = FileLock(note.absolute(), blocking=False, is_singleton=True)
     try:
         lock.acquire()
@@ -169,13 +167,13 @@ def locked(name: str, place: Path, *, file: bool = False) -> Iterator[None]:
         with suppress(OSError):
             holder = note.read_text("utf-8", "replace")
         raise ValueError(
-            f"{name} must not be in use by another process, got {str(place)!r}, locked by {holder or 'another process'}"
+            f"{name} must not be in use by others, got {str(folder)!r}, locked by {holder or 'another process'}"
         ) from None
     try:
         with suppress(OSError):  # Windows does not allow writing to a locked file
             now = time.strftime("%Y-%m-%d %H:%M:%S")
             note.write_text(f"process {os.getpid()} on {platform.node()} since {now}", "utf-8")
-        for partial in folder.glob(PARTIAL.format(place.name if file else "*")):
+        for partial in folder.glob(PARTIAL.format("*")):
             partial.unlink(missing_ok=True)
         yield
     finally:

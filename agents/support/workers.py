@@ -1,6 +1,6 @@
 """Workers for independent pieces of work: in this process, or in several processes.
 
-A piece is a whole training, an evaluation or a part of a sweep. If a piece fails, the other pieces continue. If a
+A piece is a whole training or an evaluation. If a piece fails, the other pieces continue. If a
 process dies, its piece is restarted in another. (joblib cannot do this: a dead worker ends all pieces.)
 """
 

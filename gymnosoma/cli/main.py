@@ -30,7 +30,6 @@ from .play import play
 from .record import record
 from .render import render
 from .simulate import simulate
-from .sweep import sweep
 from .train import train
 
 COMMANDS: dict[str, Callable[..., Any]] = {
@@ -41,7 +40,6 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "record": record,
     "render": render,
     "simulate": simulate,
-    "sweep": sweep,
     "play": play,
     "fit": fit,
     "compile": compile_,

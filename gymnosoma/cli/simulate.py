@@ -30,7 +30,7 @@ AnimalName = Annotated[str, tyro.conf.arg(metavar="ANIMAL"), tyro.conf.Positiona
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of a simulation, shared by `simulate` and `sweep`.
+    """Settings of a simulation.
 
     Args:
         drive: Constant values, a CSV file, or a controller of the animal. By default, the animal's own controller (the
@@ -172,21 +172,15 @@ def usual_hold(body: Animal, controller: Controller) -> float:
     return body.dt if rate is None else 1.0 / rate
 
 
-def read_drive(animal: Animal, texts: Sequence[str], changes: Mapping[str, Any] | None = None) -> Controller:
-    """Create a controller from constant values, a CSV file, or a name with ``changes`` to its parameters."""
+def read_drive(animal: Animal, texts: Sequence[str]) -> Controller:
+    """Create a controller from constant values, a CSV file, or a name."""
     from gymnosoma.agents.controllers import drives, own_drive
 
     controllers = drives(animal)
-    if not texts and not changes:
+    if not texts:
         return own_drive(animal)
-    texts = texts or [*controllers][:1]
     if len(texts) == 1 and texts[0] in controllers:
-        try:
-            return controllers[texts[0]](animal, **(changes or {}))
-        except TypeError as error:
-            raise ValueError(f"drive {texts[0]!r} has no parameter {', '.join(changes or ())}: {error}") from None
-    if changes:
-        raise ValueError(f"drive must be a controller with parameters ({', '.join(controllers)}), got {texts}")
+        return controllers[texts[0]](animal)
     if len(texts) == 1 and texts[0].endswith(".csv"):
         return Schedule.read(texts[0]).ordered(animal.drive_names)
     try:
