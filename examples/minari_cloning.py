@@ -1,20 +1,35 @@
-"""Behavioural cloning from a dataset: ``python examples/minari_cloning.py [DATASET]``.
-
-Record a dataset with ``python train.py record WormSwim-v0 --policy baseline --noise 0.1 --episodes 32``.
-"""
+"""Behavioural cloning from a dataset of Minari: ``python examples/minari_cloning.py [EPISODES]``."""
 
 import sys
 
+import gymnasium
 import minari
 import numpy as np
 import torch
 from torch import nn
 
-import gymnosoma  # noqa: F401 - registers the ids
+from gymnosoma.agents import load_policy
+from gymnosoma.agents.policies.lookup import shipped
 
-dataset = minari.load_dataset(sys.argv[1] if len(sys.argv) > 1 else "gymnosoma/WormSwim-v0/baseline-noise-0_1-v0")
-origin = dataset.storage.metadata["gymnosoma"]
-print({key: origin[key] for key in ("policy", "noise", "versions")})
+ID, NAME = "gymnosoma/WormSwim-v0", "gymnosoma/WormSwim-v0/trained-noise-v0"
+
+
+def record(episodes: int) -> minari.MinariDataset:
+    """Record the shipped policy, with noise of 0.1 on its actions."""
+    agent = load_policy(shipped(ID), gymnasium.make_vec(ID, num_envs=1))
+    env, rng = minari.DataCollector(gymnasium.make(ID)), np.random.default_rng(0)
+    for seed in range(episodes):
+        observation, _ = env.reset(seed=seed)
+        first, over = True, False
+        while not over:
+            action = agent.act(observation[None], first=np.array([first]))[0] + 0.1 * rng.standard_normal(6)
+            action = np.clip(action, -1.0, 1.0).astype(np.float32)
+            observation, _, terminated, truncated, _ = env.step(action)
+            first, over = False, terminated or truncated
+    return env.create_dataset(NAME, algorithm_name="trained, with noise of 0.1")
+
+
+dataset = record(int(sys.argv[1]) if len(sys.argv) > 1 else 32)
 episodes = list(dataset.iterate_episodes())
 observations = torch.as_tensor(np.concatenate([episode.observations[:-1] for episode in episodes]))
 actions = torch.as_tensor(np.concatenate([episode.actions for episode in episodes]))

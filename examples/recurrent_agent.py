@@ -42,4 +42,3 @@ if __name__ == "__main__":
     from pathlib import Path
 
     show_episode(ID, policy.name, Path("remembering.png"), seconds=2.0)
-    print("python train.py record LampreyEscape-v0 --policy recurrent_agent:Remembering")

@@ -6,8 +6,6 @@ import os
 import re
 import shutil
 import stat
-import subprocess
-import sys
 import tomllib
 import tracemalloc
 import zipfile
@@ -372,24 +370,3 @@ def test_a_link_to_itself_is_no_output(tmp_path):
     with pytest.raises(ValueError) as error:
         check_saved("save", [[tmp_path / "a.csv"]], (".csv",))
     refusal(error.value, "save", "a.csv")
-
-
-RECORD = """
-import resource, sys
-from gymnosoma.agents.policies import dataset, lookup
-policy = lookup.find_policy("gymnosoma/WormSwim-v0", "zero")
-resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
-try:
-    dataset.record("gymnosoma/WormSwim-v0", policy, "gymnosoma/WormSwim-v0/a-v0", 2)
-except OSError as error:
-    sys.exit(f"no space: {error}")
-"""
-
-
-@pytest.mark.full
-def test_datasets_on_a_full_disk(tmp_path):
-    pytest.importorskip("minari")
-    environment = os.environ | {"MINARI_DATASETS_PATH": str(tmp_path)}
-    run = subprocess.run([sys.executable, "-c", RECORD], env=environment, capture_output=True, text=True)
-    assert run.returncode == 1 and run.stderr.startswith("no space: "), run
-    assert not (tmp_path / "gymnosoma").exists()

@@ -39,17 +39,7 @@ def _seeds(folder):
     return weights, [curve(folder / f"run-{k}") for k in range(2)]
 
 
-def _dataset(folder):
-    from minari.dataset.minari_storage import MinariStorage
-
-    (place,) = (folder / "sets").rglob("data")
-    storage = MinariStorage.read(place)
-    episodes = list(storage.get_episodes(range(storage.total_episodes)))
-    return [[np.asarray(episode[name]).tolist() for name in ("actions", "rewards")] for episode in episodes]
-
-
 COMMANDS = {
-    "record": ("record WormSwim-v0 --episodes 24 --noise 0.1", _dataset),
     "benchmark": (
         "benchmark run WormSwim-v0 --policy random --learner recipe --seeds 2 --marks 40000 --episodes 16 --folder b",
         _lines,
@@ -77,11 +67,9 @@ def begin(command, folder):
     resumes = {"train": folder / "run-0" / "config.json"}
     name, *given = command.split()
     given += ["--resume"] if name in resumes and resumes[name].exists() else []
-    environment = os.environ | {"MINARI_DATASETS_PATH": str(folder / "sets")}
     return subprocess.Popen(
         [sys.executable, ROOT / "train.py", name, *given],
         cwd=folder,
-        env=environment,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
@@ -108,8 +96,6 @@ def run_until(command, folder, changes):
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_kills_amid_progress_change_nothing(tmp_path, name):
-    if name == "record":
-        pytest.importorskip("minari")
     command, contents = COMMANDS[name]
     (tmp_path / "whole").mkdir()
     for _ in range(2):  # the second time nothing is compiled

@@ -185,7 +185,6 @@ NEEDED = {
     "benchmark run WormSwim-v0 --learner recipe": "train",
     "fit worm midlines.npy --save film.mp4": "film",
     "simulate worm --save run.parquet": "data",
-    "record WormSwim-v0": "offline",
     "render WormSwim-v0 --save film.mp4": "film",
     "simulate worm --film film.gif": "film",
 }

@@ -69,14 +69,6 @@ def check_folder(name: str, path: Path) -> None:
         raise ValueError(f"{name} must be a writable folder, got {str(path)!r}: {error.strerror}") from None
 
 
-def check_space(folder: Path, size: int) -> None:
-    """Create a folder, and raise OSError unless a file of ``size`` bytes fits into it, for writers that would crash."""
-    folder.mkdir(parents=True, exist_ok=True)
-    if hasattr(os, "posix_fallocate"):
-        with tempfile.TemporaryFile(dir=folder) as trial:
-            os.posix_fallocate(trial.fileno(), 0, size)
-
-
 def check_installed(*libraries: str) -> None:
     """Raise ModuleNotFoundError for the first missing library. Call this before long work that needs them."""
     for name in libraries:

@@ -27,7 +27,6 @@ from .fit import fit
 from .import_ import import_
 from .list import list_
 from .play import play
-from .record import record
 from .render import render
 from .simulate import simulate
 from .train import train
@@ -37,7 +36,6 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "train": train,
     "evaluate": evaluate,
     "benchmark": benchmark,
-    "record": record,
     "render": render,
     "simulate": simulate,
     "play": play,
