@@ -370,7 +370,10 @@ def fit_medium(
     pieces = [(k, piece) for k, motion in enumerate(several) for piece in _pieces(motion)]
     repeats = max(2, -(-repeats * count // len(pieces)))
     names = ["motions" if count == 1 else f"motions[{k}]" for k in range(count)]
-    owner, parts, solutions, resting = [], [], [], []
+    owner: list[int] = []
+    parts: list[_Worm] = []
+    solutions: list[list[_Solution]] = []
+    resting: list[ValueError] = []
     for b, (k, piece) in enumerate(progress(pieces, desc="medium")):
         try:
             part = _Worm(piece, window, names[k])
