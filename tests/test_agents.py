@@ -146,7 +146,7 @@ def test_a_run_folder_is_complete(run):
     assert names >= {"config.json", "checkpoint.zip", "curve.csv", "evaluation.json", "policy.safetensors", "card.json"}
     assert list((run / "run" / "tensorboard").rglob("events*"))
     rows = json.loads((run / "run" / "evaluation.json").read_text())
-    assert [row["policy"] for row in rows] == ["run", *references_of(SWIM), "random"]
+    assert [row["policy"] for row in rows] == ["run", *references_of(SWIM), "random", "trained"]
     steps = trained(run)
     assert steps == sorted(set(steps)) and steps[-1] >= 10_000
 

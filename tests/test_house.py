@@ -109,7 +109,6 @@ def test_the_commands_run_on_what_was_added(env_id, tmp_path, command, capsys):
     lines = (tmp_path / "benchmark" / "results.jsonl").read_text().splitlines()
     assert {json.loads(line)["entrant"]["name"] for line in lines} == {
         "random",
-        "zero",
         *(["baseline", "best constant", "replay of baseline"] if own else []),
     }
     picture = tmp_path / "last.png"

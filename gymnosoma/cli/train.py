@@ -18,7 +18,7 @@ import numpy as np
 from gymnosoma.agents.policies.lookup import shipped
 from gymnosoma.agents.policies.registry import full_id, references_of, task_class
 from gymnosoma.agents.policies.repository import PICTURE, write_repository
-from gymnosoma.agents.support.files import check_saved, locked, replacing
+from gymnosoma.agents.support.files import check_installed, check_saved, locked, replacing
 from gymnosoma.agents.support.interruption import noted_signals
 from gymnosoma.agents.support.workers import Unfinished, Workers, watched, workers
 from gymnosoma.envs import register_model
@@ -138,6 +138,7 @@ def train(
     for k, place in folders.items():
         again = resume and (seeds == 1 or (place / "config.json").exists())
         config = replace(request, seed=k).check(place, resume=again)
+    check_installed({"cma": "cma", "supervised": "torch"}.get(config["algorithm"], "stable_baselines3"))
     _announce(config, seeds)
     if several:
         with workers(processes) as engine:
