@@ -346,9 +346,9 @@ def test_a_goal_is_where_it_was_put_and_pays_when_it_is_reached():
     lamprey = gymnasium.make(WAYPOINTS, goal=True).unwrapped
     first = lamprey.reset(seed=0)[0]["desired_goal"]
     lamprey.batch.memory["waypoint"][:, 0] = lamprey.batch.rows["centre"]
-    seen, reward, terminated, _, info = lamprey.step(np.zeros(3))
+    seen, reward, terminated, _, info = lamprey.step(np.zeros(6))
     assert reward == 0.0 and not terminated and (first != seen["desired_goal"]).any()
-    seen, reward, *_, info = lamprey.step(np.zeros(3))
+    seen, reward, *_, info = lamprey.step(np.zeros(6))
     assert reward == -1.0 and info["reached"] == 1 and np.abs(seen["desired_goal"]).max() > 0.1
 
 

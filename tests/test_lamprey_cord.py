@@ -216,7 +216,7 @@ def test_weights_of_rows_change_the_rhythm(cord):
 
 def test_an_environment_takes_draws_and_changes_a_circuit():
     changes = {"EIN": {"threshold": -0.1}, "EIN_MN": {"strength": 2.0}}
-    make = {"circuit": changes, "randomize": {"synapse": (0.5, 1.5)}}
+    make = {"actions": "brainstem", "circuit": changes, "randomize": {"synapse": (0.5, 1.5)}}
     env = gymnasium.make("gymnosoma/LampreyWaypoints-v0", **make).unwrapped
     assert env.task.animal.circuit == read_circuit(None).replace(**changes)
     drawn = []
