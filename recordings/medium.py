@@ -289,8 +289,7 @@ class _Worm:
     def solve(self, windows: _Windows) -> _Solution:
         """Solve the equations linear about ``sigma`` by least squares with the prior, for these windows."""
         off, slopes = windows.misfit(self.sigma).ravel(), self._slopes
-        prior = np.array([0.0, TIP, TIP, DRIFT, DRIFT])
-        precision = np.divide(1.0, prior, out=np.zeros(5), where=prior > 0.0) ** 2
+        precision = np.array([0.0, 1.0 / TIP, 1.0 / TIP, 1.0 / DRIFT, 1.0 / DRIFT]) ** 2
         noise = np.sqrt(np.mean(off**2))
         for _ in range(6):
             inverse = np.linalg.inv(slopes.T @ slopes + noise**2 * np.diag(precision))

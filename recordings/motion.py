@@ -154,7 +154,7 @@ def turned_round(points: Array, measured: Flags) -> tuple[Array, list[tuple[int,
         points (N, P, 2): Corrected midlines.
         stretches (list of (int, int)): Start and stop of the corrected intervals of frames.
     """
-    lengths = _lengths(points)
+    lengths = _in_blocks(arc_length, points)[:, -1]
     median = np.median(lengths[measured])
     # Half a worm may resemble either half of the reversed one.
     frames = np.flatnonzero(measured & (np.abs(lengths - median) < 2.0 * SHORTER * median))
@@ -227,6 +227,8 @@ class Body:
                     damped = matrix * (1.0 + damping[:, None, None] * np.eye(now.shape[1]))
                     now = best + np.linalg.solve(damped, right[..., None])[..., 0]
             off, _ = self._linear(points[part], best, False)
+            best[:, 0] += np.pi * (best[:, -3] < 0.0)  # the same line, from the other side
+            best[:, -3] = np.abs(best[:, -3])
             fitted[part], rest[part] = best, off.reshape(points[part].shape)
         return fitted, rest
 
@@ -247,17 +249,17 @@ class Body:
         slope[..., -3] = line
         return rest.reshape(count, -1), slope.reshape(count, 2 * width, -1)
 
-    def projection(self, unknown: Array, noise: float) -> Array:
-        """Return the matrix (2 P, 2 P) that maps small deviations of points to residuals, of one frame."""
-        _, slope = self._linear(np.zeros((1, len(self._places), 2)), unknown[None])
-        matrix = slope[0].T @ slope[0] + noise**2 * np.diag(self._precision)
-        return np.asarray(np.eye(slope.shape[1]) - slope[0] @ np.linalg.solve(matrix, slope[0].T))
+    def response(self, unknown: Array, noise: float) -> tuple[Array, float]:
+        """Return how one frame reacts to deviations of its points.
 
-    def variance(self, unknown: Array, noise: float) -> float:
-        """Return the variance of the length of one frame, for points with a standard deviation of 1."""
+        Returns:
+            projection (2 P, 2 P): Matrix that maps small deviations to residuals.
+            variance: Variance of the length, for deviations with a standard deviation of 1.
+        """
         _, slope = self._linear(np.zeros((1, len(self._places), 2)), unknown[None])
         matrix = slope[0].T @ slope[0] + noise**2 * np.diag(self._precision)
-        return float(np.linalg.inv(matrix)[-3, -3])
+        projection = np.eye(slope.shape[1]) - slope[0] @ np.linalg.solve(matrix, slope[0].T)
+        return projection, float(np.linalg.inv(matrix)[-3, -3])
 
     def points(self, modes: Array, length: float, centre: Array, head: Array, tail: Array) -> Array:
         """Return the points (N, P, 2) of midlines whose tips are missed by ``head`` and ``tail`` (N,)."""
@@ -279,13 +281,16 @@ class Body:
 
     def chord(self, modes: Array) -> float:
         """Return the mean length of a rod relative to the curve between its ends."""
-        angle = (modes @ self.modes.T).reshape(len(modes), self.n_rods, -1)
-        return float(np.mean(np.hypot(np.cos(angle).mean(2), np.sin(angle).mean(2))))
+
+        def chords(modes: Array) -> Array:
+            angle = (modes @ self.modes.T).reshape(len(modes), self.n_rods, -1)
+            return np.asarray(np.hypot(np.cos(angle).mean(2), np.sin(angle).mean(2)))
+
+        return float(np.mean(_in_blocks(chords, modes)))
 
     def rods(self, coefficients: Array) -> Array:
         """Return the headings (T, n) of rods, continuous along the body."""
-        angle = coefficients @ self.modes.T
-        mean = angle.reshape(len(angle), self.n_rods, -1)
+        mean = (coefficients @ self.modes.T).reshape(len(coefficients), self.n_rods, -1)
         middle = mean.mean(2, keepdims=True)
         turn = np.arctan2(np.sin(mean - middle).mean(2), np.cos(mean - middle).mean(2))
         return np.asarray(middle[..., 0] + turn)
@@ -308,10 +313,10 @@ def smoothed(points: Array, measured: Flags, rate: float, order: int, n_rods: in
     lines = points[measured]
     repeated = np.concatenate([[False], (lines[1:] == lines[:-1]).all((1, 2))])
     reject(repeated, REPEATED)
-    raw = _lengths(lines)[~repeated]
+    raw = _in_blocks(arc_length, lines)[:, -1][~repeated]
     median = float(np.median(raw))
     reject(np.abs(raw - median) > max(SHORTER * median, 6.0 * _deviation(raw)), "have another length")
-    raw = _lengths(points[measured])
+    raw = _in_blocks(arc_length, points[measured])[:, -1]
     low, high = np.quantile(raw, [0.05, 0.95])
     if not median > 0.0 or max(high - median, median - low) > VARIATION * median:
         raise ValueError(
@@ -331,7 +336,7 @@ def smoothed(points: Array, measured: Flags, rate: float, order: int, n_rods: in
         places = np.concatenate([[0.0], (places + shift)[1:-1], [1.0]])
         body = Body(places, order, n_rods)
     noise = max(float(np.sqrt(np.median(np.mean(rest**2, (1, 2))))), 1e-9 * median)
-    noise *= np.sqrt(2 * len(places) / max(np.trace(body.projection(unknown[len(unknown) // 2], noise)), 1.0))
+    noise *= np.sqrt(2 * len(places) / max(np.trace(body.response(unknown[len(unknown) // 2], noise)[0]), 1.0))
     lines = points[measured]
     unknown, rest = body.fit(lines, body.start(lines), noise, STEPS, progress)
     # Start frames with another shape than their neighbours again, from these.
@@ -385,7 +390,7 @@ def smoothed(points: Array, measured: Flags, rate: float, order: int, n_rods: in
     none = series[:0]
     about = Motion(none, none, none, median, rate, measured, places, *errors, order=order, points=points)
     motion = _continued(about, body, float(np.median(unknown[:, -3])), series)
-    gaps = _long_gaps(measured, motion.joint_angle, rate)
+    gaps = _long_gaps(measured, motion.joint_angle[: FINER * SAMPLE], rate)
     return replace(motion, gaps=gaps, period=undulation / rate, notes=notes)
 
 
@@ -397,7 +402,8 @@ def _continued(motion: Motion, body: Body, length: float, series: Array) -> Moti
     series = CubicSpline(np.arange(len(series)), series)(moments)
     modes, centre = series[:, : body.order + 1], series[:, -2:]
     length *= body.chord(modes)
-    return replace(motion, time=moments / motion.rate, rod_angle=body.rods(modes), centre=centre, length=length)
+    rod_angle = _in_blocks(body.rods, modes)
+    return replace(motion, time=moments / motion.rate, rod_angle=rod_angle, centre=centre, length=length)
 
 
 def seen_again(motion: Motion, rod_angle: Array, centre: Array, rng: np.random.Generator) -> Motion:
@@ -422,8 +428,8 @@ def seen_again(motion: Motion, rod_angle: Array, centre: Array, rng: np.random.G
     return _continued(replace(motion, points=lines), body, float(np.median(unknown[:, -3])), series)
 
 
-def _lengths(lines: Array) -> Array:
-    return np.concatenate([arc_length(lines[k : k + BLOCK])[:, -1] for k in range(0, len(lines), BLOCK)])
+def _in_blocks(function: Callable[[Array], Array], values: Array) -> Array:
+    return np.concatenate([function(values[k : k + BLOCK]) for k in range(0, len(values), BLOCK)])
 
 
 def _listed(reasons: dict[str, int]) -> str:
@@ -469,7 +475,7 @@ def _undulation(unknown: Array, order: int) -> float:
 def _noise(body: Body, unknown: Array, rest: Array, noise: float) -> tuple[float, float, float]:
     """Return the noise of the points, its correlation along the body, and the variance of the length it causes."""
     unit, middle = rest.shape[1], unknown[len(unknown) // 2]
-    matrix = body.projection(middle, noise)
+    matrix, variance = body.response(middle, noise)
     distance = np.abs(np.subtract.outer(np.arange(unit), np.arange(unit)))
     ratio, power = np.sum(rest[:, 1:] * rest[:, :-1]) / max(np.sum(rest**2), 1e-300), np.sum(rest**2) / len(rest)
     best = np.inf, 0.0, 1.0
@@ -478,7 +484,7 @@ def _noise(body: Body, unknown: Array, rest: Array, noise: float) -> tuple[float
         lag = np.trace(expected[2:, :-2]) / max(np.trace(expected), 1e-300)
         best = min(best, (abs(lag - ratio), correlation, np.trace(expected)))
     found = float(np.sqrt(power / max(best[2], 1.0)))
-    return found, float(best[1]), body.variance(middle, noise) * found**2
+    return found, float(best[1]), variance * found**2
 
 
 def arc_length(curve: Array) -> Array:

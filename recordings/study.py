@@ -71,8 +71,8 @@ def study_worms(
         raise ValueError("sigma must not be used if only a bound of the ratio is known: give friction")
     reports = [*(motion.report for motion in motions), fit.report]
     assumed = {"sigma": sigma or None, "friction": friction, "stiffness": stiffness, "damping": damping}
-    summary = _plain(asdict(fit) | {"ratio": fit.ratio, "ratio_interval": fit.ratio_interval})
-    summary["per_worm"] = [_plain(worm._asdict()) for worm in fit.per_worm]
+    per_worm = [worm._asdict() for worm in fit.per_worm]
+    summary = _plain(asdict(fit) | {"per_worm": per_worm, "ratio": fit.ratio, "ratio_interval": fit.ratio_interval})
     summary["assumed"] = {name: value for name, value in assumed.items() if value is not None}
     if len(motions) > 1 or not run:
         return Study("\n".join(reports), summary)
@@ -108,12 +108,10 @@ def study_vibrissa(base: RecordedBase, params: WhiskerParams | None = None, seed
     return Study("\n".join(reports), summary, run, ("base_angle", "base", "base_wrench"))
 
 
-def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
+def _plain(value: Any) -> Any:
     """Replace infinity and NaN, which JSON does not support, by None."""
-
-    def plain(value: Any) -> Any:
-        if isinstance(value, list | tuple):
-            return [plain(each) for each in value]
-        return None if isinstance(value, float) and not np.isfinite(value) else value
-
-    return {name: plain(value) for name, value in values.items()}
+    if isinstance(value, Mapping):
+        return {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return None if isinstance(value, float) and not np.isfinite(value) else value

@@ -1,8 +1,8 @@
 """The medium, the forces and the drive of recorded worms, from their midlines."""
 
+import tracemalloc
 from dataclasses import replace
 from itertools import pairwise
-from time import process_time
 
 import gymnasium
 import numpy as np
@@ -14,7 +14,7 @@ from gymnosoma.envs import simulate
 from gymnosoma.envs.worm import SineKymogram, Worm, WormParams, load_kymogram, medium
 from gymnosoma.recordings import Midlines, Motion, fit_medium, forces
 from gymnosoma.recordings.medium import _Windows, ratio_of, sigma_of
-from gymnosoma.recordings.motion import FINER
+from gymnosoma.recordings.motion import FINER, Body
 from papers.worm.analysis import bend_force, force_map
 from papers.worm.behaviour import play
 
@@ -68,11 +68,12 @@ def test_a_group_of_worms_gives_its_medium(sigma, group, each):
 
 
 def recorded(
-    sigma, count, seed, rate=RATE, points=49, stays=0.0, along=0.0, noise=2e-6, tail=0.0, drift=0.0, half=0, scale=1.0
+    sigma, count, seed, rate=RATE, points=49, stays=0, along=0, noise=2e-6, tail=0, drift=0, half=0, jumps=0, scale=1.0
 ):
     """Motions of worms of 10 s; noise is ``stays`` of that a frame before, ``along`` of that a point before.
 
-    The ``tail`` (share) is never seen, water drifts (m/s), and in ``half`` frames one half of the worm is seen.
+    The ``tail`` (share) is never seen, water drifts (m/s), in ``half`` frames one half of the worm is seen, and in
+    ``jumps`` frames it is 0.2 mm away.
     """
     runs, first = worms(sigma, count, 10.0, rate, seed)
     rng = np.random.default_rng(seed)
@@ -85,6 +86,7 @@ def recorded(
                 now *= np.sqrt(1 - share**2)
                 now += share * before
         flow = np.arange(len(lines))[:, None, None] / rate * drift * np.array([0.6, 0.8])
+        lines[25::25][:jumps] += 0.2e-3
         found.append(Midlines.from_array(lines + white + flow, rate, scale=scale).smoothed())
     return found
 
@@ -95,6 +97,15 @@ def test_noise_that_stays_for_several_frames_is_seen_and_taken_off():
     assert [each.persistence for each in found] == pytest.approx([0.7] * 3, abs=0.04)
     fit = fit_medium(found)
     assert fit.interval[0] <= 0.5 <= fit.interval[1] and fit.sigma == pytest.approx(0.5, abs=5e-3)
+
+
+def test_a_line_has_a_positive_length_even_if_the_first_guess_points_backwards():
+    body = Body(places := np.linspace(0.0, 1.0, 13), 6, 25)
+    line = 1e-3 * np.stack([places, 0.2 * places**2], 1)[None]
+    usual, _ = body.fit(line, start := body.start(line), 1e-6, 8)
+    other, _ = body.fit(line, start + np.pi * (np.arange(10) == 0), 1e-6, 8)
+    np.testing.assert_allclose(other[0, 1:], usual[0, 1:], rtol=1e-4, atol=1e-6)
+    assert np.cos(other[0, 0] - usual[0, 0]) == pytest.approx(1.0)
 
 
 def test_what_a_tracker_misses_is_found():
@@ -135,41 +146,40 @@ def test_a_swimmer_with_inertia_is_refused():
 @pytest.mark.slow
 def test_half_an_hour_is_fitted_in_pieces():
     (run,), first = worms(0.65, 1, 400.0, 25.0)
-    fit = fit_medium(Midlines.from_array(seen(joints(run, first), np.random.default_rng(0)), 25.0).smoothed())
+    lines = seen(joints(run, first), np.random.default_rng(0))
+    tracemalloc.start()
+    fit = fit_medium(Midlines.from_array(lines, 25.0).smoothed())
+    assert tracemalloc.get_traced_memory()[1] < 10e3 * len(lines)  # B; 45,000 frames are half an hour
+    tracemalloc.stop()
     assert fit.sigma == pytest.approx(0.65, abs=0.01) and fit.per_worm[0].windows > 300
 
 
 CAMERAS = {
-    "white": ({}, (0.0, 0.5, 1.0)),
-    "stays": ({"stays": 0.7}, (0.0, 0.5, 1.0)),
-    "along": ({"along": 0.7}, (0.5, 1.0)),
-    "15 Hz": ({"rate": 15.0, "points": 25}, (0.1, 0.5, 1.0)),
-    "60 Hz": ({"rate": 60.0, "points": 33}, (0.5, 1.0)),
-    "halves": ({"half": 3}, (0.1, 0.65, 0.9)),
-    "short tail": ({"tail": 0.03}, (0.1, 0.65, 0.9)),
-    "drift": ({"drift": 5e-6}, (0.1, 0.65, 0.9)),
-    "20 um": ({"noise": 20e-6}, (0.1,)),
-} | {f"{points} points": ({"points": points}, (0.1, 0.35, 0.65, 0.9)) for points in (9, 11, 13, 17, 25, 33, 49)}
-"""Noise, rates, points and faults of cameras and trackers, and the media in which worms are seen by them."""
+    "half a worm": {"half": 3},
+    "jumps": {"jumps": 3},
+    "short tail": {"tail": 0.03},
+    "drift": {"drift": 5e-6},
+    "20 um": {"noise": 20e-6},
+    "10 Hz": {"rate": 10.0},
+    "15 Hz": {"rate": 15.0},
+    "60 Hz": {"rate": 60.0},
+} | {f"{points} points": {"points": points} for points in (9, 11, 13, 17, 25, 33, 49)}
+"""Faults, rates and points of cameras and trackers."""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("camera", "sigma"), [(name, each) for name, (_, media) in CAMERAS.items() for each in media])
-def test_intervals_hold(camera, sigma):
-    """Of 10 groups of three worms."""
-    fits, start = [], process_time()
-    for seed in range(10):
-        fits.append(fit_medium(recorded(sigma, 3, seed, **CAMERAS[camera][0])))
-    groups = sum(fit.interval[0] <= sigma <= fit.interval[1] for fit in fits)
-    alone = sum(worm.interval[0] <= sigma <= worm.interval[1] for fit in fits for worm in fit.per_worm)
-    off = np.array([fit.sigma for fit in fits]) - sigma
-    each = np.array([worm.sigma for fit in fits for worm in fit.per_worm]) - sigma
-    half = np.median([0.5 * np.diff(fit.interval) for fit in fits])
-    print(
-        f"{camera}, sigma {sigma:g}: {groups} of 10 groups, {alone} of 30 worms; half width {half:.3f}; off by "
-        f"{np.abs(off).max():.4f} and {np.abs(each).max():.4f} at most; {(process_time() - start) / 30:.2f} CPU s"
-    )
-    assert groups >= 9 and alone >= 26 and half <= 0.05
+@pytest.mark.parametrize("camera", CAMERAS)
+def test_intervals_hold(camera):
+    """In at least 5 of 6 groups of two worms, two in each medium; none is refused."""
+    media = 3 * (0.1,) if camera == "20 um" else (0.1, 0.65, 0.9)
+    groups, alone, halves = 0, 0, []
+    for seed, sigma in enumerate(2 * media):
+        fit = fit_medium(recorded(sigma, 2, seed, stays=0.5, along=0.5, **CAMERAS[camera]))
+        groups += fit.interval[0] <= sigma <= fit.interval[1]
+        alone += sum(worm.interval[0] <= sigma <= worm.interval[1] for worm in fit.per_worm)
+        halves.append(0.5 * np.diff(fit.interval).item())
+    print(f"{camera}: {groups} of 6 groups, {alone} of 12 worms; half width {np.median(halves):.3f}")
+    assert groups >= 5 and alone >= 10 and np.median(halves) <= 0.05
 
 
 def test_a_worm_alone_and_what_the_ratio_does_not_depend_on():
