@@ -301,12 +301,12 @@ class StandGains(NeuromechanicTask):
 
     | hidden quantity       | distribution                     |
     |-----------------------|----------------------------------|
-    | platform speed        | 0.3 to 0.36 m/s, to either side  |
+    | platform speed        | 0.2 to 0.26 m/s, to either side  |
     | onset of acceleration | 0.1 to 0.5 s                     |
 
     The task is hard because suitable gains depend on the delay, the stance and the phase of the fall, while feet can
     slip, lift off and step. By default, actions add to the paper's gains, and zero actions are the paper's reflex, with
-    which the figure falls.
+    which the figure stands in two of three episodes.
 
     The episode fails when torso or a leg leans by more than {largest_lean:g} rad, or when the hips are lower than 0.4
     leg lengths.
@@ -336,7 +336,7 @@ class StandGains(NeuromechanicTask):
         "onset": Option(0.0, 100.0, "s", "time at which the platform starts to move"),
     }
     endings = {DOWN: Ending("the figure has fallen")}
-    hidden = {"push": Hidden(0.3, 0.36), "onset": Hidden(0.1, 0.5)}
+    hidden = {"push": Hidden(0.2, 0.26), "onset": Hidden(0.1, 0.5)}
     physiology = measures("neuromechanic", "StandGains")
     observes = {
         "torso_angle": Field(1, "rad", 0.3, "delayed angle of the torso"),
