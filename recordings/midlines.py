@@ -14,7 +14,7 @@ from .motion import ORDER, Array, Flags, Motion, Progress, silent, smoothed, tur
 from .tracker_files import HEADS, read_midlines, upright
 from .units import HIGHEST_RATE, Hints, reading
 
-LEAST_POINTS, LEAST_FRAMES = 5, 8
+LEAST_POINTS, LEAST_FRAMES = 9, 8
 """Smallest number of points of a midline, and of frames with one for smoothing."""
 
 HIGHEST_ORDER = 40
@@ -33,7 +33,7 @@ class Midlines:
     """Midlines of one recorded worm, in m, head to tail, NaN in frames without one.
 
     Args:
-        points ((N, P, 2) array, m): At least 5 points per midline, evenly spaced along the body, with y upwards.
+        points ((N, P, 2) array, m): At least 9 points per midline, evenly spaced along the body, with y upwards.
         rate (Hz): Frame rate.
         notes (tuple of str): Source and processing steps.
 

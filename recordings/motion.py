@@ -374,7 +374,7 @@ def smoothed(points: Array, measured: Flags, rate: float, order: int, n_rods: in
     undulation = _undulation(np.where(measured[:, None], values, series), order)
     if undulation < LEAST_FRAMES:
         raise ValueError(
-            f"rate must be at least {LEAST_FRAMES:g} frames per undulation, got {undulation:.2g}: record with at least "
+            f"rate must be at least {LEAST_FRAMES:g} frames per undulation, got {undulation:.3g}: record with at least "
             f"{np.ceil(LEAST_FRAMES / undulation * rate):g} Hz"
         )
     unknown, rest, frames = unknown[:SAMPLE], rest[:SAMPLE], np.flatnonzero(measured)[:SAMPLE]
@@ -443,9 +443,9 @@ def _deviation(values: Array) -> float:
 
 def _elsewhere(centre: Array, frames: NDArray[np.int64], length: float) -> Flags:
     """Find stretches that begin and end with a jump from the longest stretch's path."""
-    step = np.hypot(*np.diff(centre, axis=0).T) / np.diff(frames)
-    stride = max(STRIDE * length, 8.0 * float(np.median(step)))
-    stretches = np.split(np.arange(len(centre)), np.flatnonzero(step > stride) + 1)
+    step = np.hypot(*np.diff(centre, axis=0).T)
+    stride = max(STRIDE * length, 8.0 * float(np.median(step / np.diff(frames))))
+    stretches = np.split(np.arange(len(centre)), np.flatnonzero(step > 0.5 * stride) + 1)
     longest = max(range(len(stretches)), key=lambda k: len(stretches[k]))
     bad = np.zeros(len(centre), bool)
     for side in (range(longest + 1, len(stretches)), range(longest - 1, -1, -1)):

@@ -42,10 +42,10 @@ from gymnosoma.envs.worm import Worm, load_kymogram
 from gymnosoma.recordings import Kymogram, Midlines, RecordedBase
 
 SWIM, ROOT, ASSETS = "gymnosoma/WormSwim-v0", Path(__file__).parents[1], resources.files("gymnosoma.assets")
-LINES = 1e-3 * np.stack(np.broadcast_arrays(np.linspace(0, 1, 6), 0.01 * np.arange(9)[:, None]), -1)
+LINES = 1e-3 * np.stack(np.broadcast_arrays(np.linspace(0, 1, 9), 0.01 * np.arange(9)[:, None]), -1)
 WAVE = 0.1 * np.sin(np.arange(48.0)).reshape(12, 4)
 BASE = np.stack([0.01 * np.arange(60), 0.3 * np.sin(np.arange(60.0))], 1)
-PIXELS = {"rate": 30.0, "microns_per_pixel": 1.0, "y_down": False, "keypoints": tuple(f"p{j}" for j in range(6))}
+PIXELS = {"rate": 30.0, "microns_per_pixel": 1.0, "y_down": False, "keypoints": tuple(f"p{j}" for j in range(9))}
 RUN = {"id": SWIM, "algorithm": "cma", "steps": 1, "num_envs": 1, "seed": 0, "env": {"actions": "modes"}}
 RUN |= {"settings": {"net_arch": [4]}, "fingerprint": "", "versions": {}}
 RECIPE = (ROOT / "agents/learning/recipes/default.toml").read_text().partition("# Lowest")[0]
@@ -270,7 +270,7 @@ def xz(content):
     return lambda path: path.write_bytes(lzma.compress(content, preset=0))
 
 
-def hdf5(rows=9, points=6, chunks=None, link=None, external=None):
+def hdf5(rows=9, points=9, chunks=None, link=None, external=None):
     """Tables of Tierpsy with fill values alone, which claim to be large, or are in another file."""
 
     def write(path):

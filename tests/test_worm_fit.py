@@ -14,7 +14,7 @@ from gymnosoma.envs import simulate
 from gymnosoma.envs.worm import SineKymogram, Worm, WormParams, load_kymogram, medium
 from gymnosoma.recordings import Midlines, Motion, fit_medium, forces
 from gymnosoma.recordings.medium import _Windows, ratio_of, sigma_of
-from gymnosoma.recordings.motion import FINER, Body
+from gymnosoma.recordings.motion import FINER, Body, _elsewhere
 from papers.worm.analysis import bend_force, force_map
 from papers.worm.behaviour import play
 
@@ -106,6 +106,11 @@ def test_a_line_has_a_positive_length_even_if_the_first_guess_points_backwards()
     other, _ = body.fit(line, start + np.pi * (np.arange(10) == 0), 1e-6, 8)
     np.testing.assert_allclose(other[0, 1:], usual[0, 1:], rtol=1e-4, atol=1e-6)
     assert np.cos(other[0, 0] - usual[0, 0]) == pytest.approx(1.0)
+
+
+def test_a_jump_before_a_lost_frame_is_rejected_alone():
+    centre = np.stack([5e-6 * np.arange(40), 0.2e-3 * (np.arange(40) == 20)], 1)
+    assert np.flatnonzero(_elsewhere(centre, np.delete(np.arange(41), 21), 1e-3)).tolist() == [20]
 
 
 def test_what_a_tracker_misses_is_found():

@@ -112,7 +112,7 @@ def test_what_was_not_measured_at_the_ends_is_left_out(lines):
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (lambda x: Midlines.from_array(x[:, :4], RATE), "midlines must have shape"),
+        (lambda x: Midlines.from_array(x[:, :8], RATE), "midlines must have shape"),
         (lambda x: Midlines.from_array(x, 0.0), "rate must be"),
         (lambda x: Midlines.from_array(np.concatenate([x, 1.5 * x]), RATE).smoothed(), "lengths within 15%"),
     ],
