@@ -452,7 +452,7 @@ def _elsewhere(centre: Array, frames: NDArray[np.int64], length: float) -> Flags
         last = stretches[longest]
         for k in side:
             near, far = (last[-1], stretches[k][0]) if k > longest else (last[0], stretches[k][-1])
-            if np.hypot(*(centre[far] - centre[near])) > stride * min(abs(frames[far] - frames[near]), 10):
+            if np.hypot(*(centre[far] - centre[near])) > stride * np.clip(abs(frames[far] - frames[near]) / GAP, 1, 10):
                 bad[stretches[k]] = True
             else:
                 last = stretches[k]

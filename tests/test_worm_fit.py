@@ -108,9 +108,11 @@ def test_a_line_has_a_positive_length_even_if_the_first_guess_points_backwards()
     assert np.cos(other[0, 0] - usual[0, 0]) == pytest.approx(1.0)
 
 
-def test_a_jump_before_a_lost_frame_is_rejected_alone():
-    centre = np.stack([5e-6 * np.arange(40), 0.2e-3 * (np.arange(40) == 20)], 1)
-    assert np.flatnonzero(_elsewhere(centre, np.delete(np.arange(41), 21), 1e-3)).tolist() == [20]
+def test_frames_elsewhere_are_rejected_alone():
+    """Before a lost frame, and two in a row on different sides."""
+    place = 0.2e-3 * np.isin(np.arange(40), (20, 30)) - 0.2e-3 * (np.arange(40) == 31)
+    centre, frames = np.stack([5e-6 * np.arange(40), place], 1), np.delete(np.arange(41), 21)
+    assert np.flatnonzero(_elsewhere(centre, frames, 1e-3)).tolist() == [20, 30, 31]
 
 
 def test_what_a_tracker_misses_is_found():
