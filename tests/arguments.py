@@ -94,6 +94,7 @@ OWN = {
     "WormReach-v0": [({}, {"goal": True})],
     "WormFollow-v0": [({}, {"turn": "delta_turn"})],
     "LampreyWaypoints-v0": [({}, {"goal": True})],
+    "WhiskerSweep-v0": [({}, {"plate_speed": 0.2})],
 }
 """Arguments of one task."""
 
