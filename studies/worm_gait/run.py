@@ -193,9 +193,47 @@ def run(folder: Path, quick: bool = False) -> None:
             save("others", others, folder)
 
 
+def draw(folder: Path, path: Path) -> None:
+    """Draw the gains over the medium, and those of the waveform, from the CSV files."""
+    from matplotlib.figure import Figure
+
+    draws, others = (
+        np.genfromtxt(folder / f"{name}.csv", delimiter=",", names=True, dtype=None, encoding="utf-8")
+        for name in ("draws", "others")
+    )
+    figure = Figure((9.0, 3.6), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    media = np.unique(draws["medium"])
+    for name, label in (
+        ("gain", "any sine"),
+        ("frequency_alone", "frequency alone"),
+        ("wavelength_alone", "wavelength alone"),
+    ):
+        low, middle, high = np.array(
+            [np.percentile(draws[name][draws["medium"] == m], (2.5, 50, 97.5)) for m in media]
+        ).T
+        left.errorbar(media, middle, [middle - low, high - middle], marker="o", capsize=3, label=label)
+    left.axhline(0.05, color="grey", ls="--", lw=1, label="smallest gain of interest")
+    left.set(
+        ylim=(-0.2, 4.5),
+        xlabel="medium index, from water (0) to agar (1)",
+        ylabel="gain in speed at equal muscle power",
+    )
+    left.legend(loc="upper right", fontsize="small")
+    for medium_index, name in ((0.0, "water"), (1.0, "agar")):
+        for kind, marker in (("trained", "o"), ("boyle", "s")):
+            these = others[(others["medium"] == medium_index) & (others["kind"] == kind)]
+            right.plot(np.full(len(these), name), these["waveform_gain"], marker, label=f"{kind}, {name}")
+    right.axhline(0.0, color="grey", lw=1)
+    right.set(ylabel="gain over the fastest sine of equal power")
+    right.legend(fontsize="small")
+    figure.savefig(path, dpi=130)
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="one medium, two draws, short trainings, as in the tests")
     parser.add_argument("--folder", type=Path, default=FOLDER, help="folder of the CSV files")
     chosen = parser.parse_args()
     run(chosen.folder, chosen.quick)
+    draw(chosen.folder, chosen.folder / "worm_gait.png")
