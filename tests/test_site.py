@@ -112,6 +112,15 @@ def test_rl_zoo_trains_by_our_recipes(tmp_path):
     assert list(tmp_path.glob("ppo/*/*.zip"))
 
 
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param("worm_gait", marks=pytest.mark.full), pytest.param("lamprey_edge_cells", marks=pytest.mark.slow)],
+)
+def test_a_study_runs(name, tmp_path):
+    run(ROOT / "studies" / name / "run.py", "--quick", "--folder", tmp_path)
+    assert len(list(tmp_path.glob("*.csv"))) == 3
+
+
 @pytest.mark.slow
 def test_a_behaviour_is_cloned_from_a_dataset(tmp_path):
     pytest.importorskip("minari")
