@@ -190,9 +190,37 @@ def run(folder: Path, quick: bool = False) -> None:
             print(policies[-1], flush=True)
 
 
+def draw(folder: Path, path: Path) -> None:
+    """Draw the share of speed that is lost, and the scores of the learned swimmers, from the CSV files."""
+    from matplotlib.figure import Figure
+
+    tables = (
+        np.genfromtxt(folder / f"{name}.csv", delimiter=",", names=True, dtype=None, encoding="utf-8")
+        for name in ("benefits", "learned")
+    )
+    benefits, policies = tables
+    figure = Figure((9.0, 3.6), layout="constrained")
+    left, right = figure.subplots(1, 2, width_ratios=(2, 1))
+    place = np.arange(len(benefits))
+    for shift, name, label in ((-0.1, "none", "no edge cells"), (0.1, "shuffled", "shuffled edge cells")):
+        ends = abs(np.array([benefits[f"{name}_{end}"] for end in ("low", "high")]) - benefits[name])
+        left.errorbar(place + shift, benefits[name], ends, fmt="o", capsize=3, label=label)
+    left.axhline(0.05, color="grey", ls="--", lw=1, label="smallest benefit of interest")
+    left.set_xticks(place, benefits["condition"], rotation=30, ha="right")
+    left.set(ylabel="share of the speed that is lost", ylim=(-0.05, 0.9))
+    left.legend(fontsize="small")
+    for k, trained in enumerate(("with", "without")):
+        these = policies[policies["trained"] == trained]
+        right.plot(np.full(len(these), k), these["as_trained"], "o")
+    right.set_xticks((0, 1), ("trained with\nedge cells", "trained\nwithout"))
+    right.set(xlim=(-0.5, 1.5), ylabel="score (m)")
+    figure.savefig(path, dpi=130)
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="two of each, and short trainings, as in the tests")
     parser.add_argument("--folder", type=Path, default=FOLDER, help="folder of the CSV files")
     chosen = parser.parse_args()
     run(chosen.folder, chosen.quick)
+    draw(chosen.folder, chosen.folder / "lamprey_edge_cells.png")
