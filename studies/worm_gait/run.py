@@ -191,6 +191,8 @@ def run(folder: Path, quick: bool = False) -> None:
             others.append({"medium": sigma, "kind": "trained", "seed": seed, **result})
             print(f"{env_id} seed {seed}: waveform {result['waveform_gain']:.3f}", flush=True)
             save("others", others, folder)
+        if mine := [each["waveform_gain"] for each in others if (each["medium"], each["kind"]) == (sigma, "trained")]:
+            print("{}: waveform {:.3f} ({:.3f} to {:.3f})".format(env_id, *interval(mine)), flush=True)
 
 
 def draw(folder: Path, path: Path) -> None:
