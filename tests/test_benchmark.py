@@ -4,6 +4,7 @@ import errno
 import json
 import lzma
 import shutil
+from types import SimpleNamespace
 
 import gymnasium
 import numpy as np
@@ -21,7 +22,7 @@ from gymnosoma.agents.learning.sb3_env import SB3VecEnv
 from gymnosoma.agents.learning.search import CONSTANT, search
 from gymnosoma.agents.policies.evaluation import BENCHMARK_SEED, SEARCH_SEED, VALIDATION_SEED, evaluate
 from gymnosoma.agents.policies.fingerprints import of_id
-from gymnosoma.agents.policies.lookup import find_policy
+from gymnosoma.agents.policies.lookup import find_policy, shipped
 from gymnosoma.agents.policies.networks import Network
 from gymnosoma.agents.support.workers import RETRIES, workers
 from gymnosoma.envs import tolerance
@@ -457,3 +458,22 @@ def test_a_process_that_dies_takes_nothing_with_it(tmp_path):
         begun = {path.name: path.read_text().count("begun") for path in tmp_path.iterdir()}
         assert begun == {**dict.fromkeys(("a", "b", "c", "fails"), 1), "dies": 1 + RETRIES, "dies once": 2}
         assert [outcome.value for outcome in engine.work(marked, {"d": (tmp_path, "d")})] == ["D"]  # it goes on
+
+
+def test_the_median_training_within_the_limits_is_shipped(tmp_path, monkeypatch):
+    from tools import publish  # not in the wheel
+
+    scores, weights = [3.0, 9.0, 1.0, 2.0, 4.0], tmp_path / "weights"
+    policies = [SimpleNamespace(name=str(k), score=score) for k, score in enumerate(scores)]
+    for policy in policies:
+        shutil.copytree(shipped("gymnosoma/WormSwim-v0"), weights / policy.name)
+    line, left = {"id": "gymnosoma/WormSwim-v0", "entrant": {"name": "recipe"}}, iter(policies)
+    monkeypatch.setattr(publish.results, "read", lambda file: [line] * len(scores))
+    monkeypatch.setattr(publish, "policy_of", lambda line, folder: next(left))
+    monkeypatch.setattr(publish, "beyond_limits", lambda env_id, policy: ["fast"] if policy.score == 9.0 else [])
+    monkeypatch.setattr(publish, "validated", lambda env_id, policy: {"score_mean": policy.score})
+    monkeypatch.setattr(publish, "add_scores", lambda place, scores: (place / "scores").write_text(str(scores)))
+    publish.ship_trainings(tmp_path, tmp_path)
+    place = tmp_path / "assets" / "policies" / "WormSwim-v0"
+    assert "2.0" in (place / "scores").read_text("utf-8")
+    assert (place / "README.md").is_file()

@@ -33,6 +33,7 @@ from gymnosoma.agents.policies.fingerprints import of_id
 from gymnosoma.agents.policies.lookup import find_policy, outdated, shipped
 from gymnosoma.agents.policies.physiology import physiology
 from gymnosoma.agents.policies.registry import all_ids, task_class
+from gymnosoma.agents.policies.repository import write_repository
 from gymnosoma.agents.support.files import replacing
 from gymnosoma.agents.support.progress import progress_bar
 from gymnosoma.envs import CATALOGUE
@@ -63,7 +64,8 @@ def publish(add: tuple[Path, ...] = (), floors: bool = False, ship: Path | None 
     Args:
         add: Files of results of ``benchmark run``; they replace those of the same ids and entrants.
         floors: Set the lower reference of each scale to the score of the animal's own controller.
-        ship: Folder of ``benchmark run --learner recipe``; the best training of each id is copied into assets/policies.
+        ship: Folder of ``benchmark run --learner recipe``; the median training of each id is copied into
+            assets/policies.
         check: List files and figures that are out of date, with exit status 1 if there are any, and write nothing.
     """
     root = checkout()
@@ -195,9 +197,9 @@ def freeze(entries: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 def ship_trainings(folder: Path, root: Path) -> list[str]:
-    """Copy the training of each id with the best validation score into the assets.
+    """Copy the training of each id with the median validation score into the assets.
 
-    It must score better than the policy shipped so far, and respect the limits of the task.
+    Trainings beyond the limits of the task do not count. Of an even number, the lower one in the middle is copied.
 
     Returns:
         list of str: Decisions and their reasons.
@@ -208,27 +210,22 @@ def ship_trainings(folder: Path, root: Path) -> list[str]:
             trainings.setdefault(line["id"], []).append(policy_of(line, folder))
     decisions = []
     for env_id, policies in trainings.items():
-        place, scores = (
-            root / "assets" / "policies" / env_id.split("/")[1],
-            [validated(env_id, each) for each in policies],
-        )
-        least = (
-            validated(env_id, find_policy(env_id, "trained"))["score_mean"] if shipped(env_id).is_dir() else -math.inf
-        )
-        for k in sorted(range(len(policies)), key=lambda k: -scores[k]["score_mean"]):
-            about = f"{place.name}: training {k} of {len(policies)}, validation score {scores[k]['score_mean']:.4g}"
-            if scores[k]["score_mean"] <= least:
-                decisions.append(f"{about}; not shipped: the shipped policy has {least:.4g}")
-                break
-            if beyond := beyond_limits(env_id, policies[k]):
-                decisions.append(f"{about}; not shipped, beyond the task's limits: {'; '.join(beyond)}")
-                continue
-            place.mkdir(parents=True, exist_ok=True)
-            for file in (WEIGHTS, CARD):
-                shutil.copyfile(folder / "weights" / policies[k].name / file, place / file)
-            add_scores(place, scores[k])
-            decisions.append(f"{about}; shipped")
-            break
+        place, allowed = root / "assets" / "policies" / env_id.split("/")[1], []
+        for k, policy in enumerate(policies):
+            if beyond := beyond_limits(env_id, policy):
+                decisions.append(f"{place.name}: training {k} is beyond the task's limits: {'; '.join(beyond)}")
+            else:
+                allowed.append((k, validated(env_id, policy)))
+        if not allowed:
+            continue
+        allowed.sort(key=lambda training: training[1]["score_mean"])
+        k, scores = allowed[(len(allowed) - 1) // 2]
+        place.mkdir(parents=True, exist_ok=True)
+        for file in (WEIGHTS, CARD):
+            shutil.copyfile(folder / "weights" / policies[k].name / file, place / file)
+        add_scores(place, scores)
+        write_repository(place)
+        decisions.append(f"{place.name}: training {k} of {len(policies)} shipped, score {scores['score_mean']:.4g}")
     return decisions
 
 
