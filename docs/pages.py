@@ -14,16 +14,16 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import films
 import gymnasium
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 import gymnosoma
 from gymnosoma.agents.benchmark.tables import markdown as table
-from gymnosoma.agents.policies.lookup import shipped
-from gymnosoma.agents.policies.registry import references_of
+from gymnosoma.agents.policies.registry import references_of, task_class
 from gymnosoma.envs import CATALOGUE
-from gymnosoma.envs.core.env.documentation import figures
+from gymnosoma.envs.core.env.documentation import figures, summary
 from gymnosoma.envs.core.model.animal import ANIMALS
 from gymnosoma.envs.neuromechanic.keys import KINDS
 from gymnosoma.envs.neuromechanic.reader import OPTIONAL, REQUIRED, Key, Per
@@ -73,47 +73,42 @@ def write(path: Path, text: str) -> None:
         path.write_text(text)
 
 
-def film(name: str, caption: str, above: str) -> str:
-    """Return HTML of a film made by ``docs/films.py``, or an empty string if it does not exist."""
-    if not (HERE / "static" / "films" / f"{name}.mp4").is_file():
-        return ""
+FILMS: dict[str, tuple[Path, Path]] = {}
+"""Film and still of each id."""
+
+
+def moving(name: str, above: str, controls: str = "controls") -> str:
+    """Return HTML of the film of an id, with its still as poster; ``above`` is the path to the site's root."""
+    film, still = (f"{above}_static/films/{path.name}" for path in FILMS[f"gymnosoma/{name}"])
     return (
-        f'<figure><video src="{above}_static/films/{name}.mp4" autoplay loop muted playsinline controls></video>'
-        f"<figcaption>{caption}</figcaption></figure>\n\n"
+        f'<video src="{film}" poster="{still}" width="960" height="540" {controls} loop muted playsinline '
+        f'aria-label="{name}"></video>'
     )
 
 
-def still(name: str, above: str) -> str:
-    """Return HTML of the still of an id, made by ``docs/pictures.py``."""
-    return f'<figure><img src="{above}_static/stills/{name}.webp" alt="{name}"></figure>\n\n'
+def figure(name: str) -> str:
+    """Return HTML of the film on the page of an id."""
+    policy, ghost = films.shown(f"gymnosoma/{name}")
+    words = {"trained": "The trained policy", "random": "Random actions"}
+    caption = words.get(policy, "The animal's own controller") + "; in grey, the animal's own controller" * bool(ghost)
+    video = moving(name, "../", "autoplay controls")
+    return f'<figure class="film">{video}<figcaption>{caption}.</figcaption></figure>\n\n'
 
 
-def tiles() -> str:
-    """Return the tiles of the home page: stills that link to all ids, and play an existing film under the pointer."""
-    text = ""
-    for entry in CATALOGUE:
-        name, still = entry.name, f"_static/stills/{entry.name}.webp"
-        films = (f"{name}-{policy}.mp4" for policy in ("trained", "baseline"))
-        film = next((film for film in films if (HERE / "static" / "films" / film).is_file()), None)
-        picture = f'<img src="{still}" alt="" width="480" height="270" loading="lazy">'
-        if film is not None:
-            picture = (
-                f'<video src="_static/films/{film}" poster="{still}" width="480" height="270" preload="none" '
-                'loop muted playsinline onmouseenter="this.play()" onmouseleave="this.pause()"></video>'
-            )
-        text += f'<a href="environments/{name}.html">{picture}<span>{name.removesuffix("-v0")}</span></a>\n'
+def tiles(pages: Mapping[str, tuple[str, str]]) -> str:
+    """Return tiles that link to pages and play the film of an id under the pointer; keys are the words below."""
+    play = 'preload="none" onmouseenter="this.play()" onmouseleave="this.load()"'
+    text = "".join(
+        f'<a href="{link}">{moving(name, "", play)}<span>{words}</span></a>\n' for words, (link, name) in pages.items()
+    )
     return f'<div class="tiles">\n{text}</div>\n'
 
 
 def page(name: str) -> str:
-    """Return the page of an id: films, an example, its documentation and its reference controllers."""
+    """Return the page of an id: a film, an example, its documentation and its reference controllers."""
     env_id = f"gymnosoma/{name}"
     env: Any = gymnasium.make(env_id).unwrapped
-    text = f"# {name}\n\n"
-    films = film(f"{name}-baseline", "The animal's own controller", "../")
-    if shipped(env_id).is_dir():
-        films += film(f"{name}-trained", "The trained policy; in grey, the animal's own controller", "../")
-    text += films or still(name, "../")
+    text = f"# {name}\n\n{figure(name)}"
     text += f'```py\nimport gymnasium, gymnosoma\n\nenv = gymnasium.make("{env_id}")\n```\n\n{env.__doc__}\n'
     names = ", ".join(f"`{reference}`" for reference in references_of(env_id))
     text += f"\n## Reference controllers\n\n{names or 'None.'}\n"
@@ -121,26 +116,27 @@ def page(name: str) -> str:
     return text
 
 
+def tasks(animal: str, to: str) -> str:
+    """Return the table of an animal's ids with their scores; ``to`` is the path to their pages."""
+    rows = []
+    for entry in CATALOGUE:
+        if entry.task.startswith(f"{animal}."):
+            policies = figures().get(f"gymnosoma/{entry.name}", {}).get("policies", {})
+            scores = [f"{policies[key]['mean']:.3g}" if key in policies else "" for key in SCORES]
+            task = summary(task_class(f"gymnosoma/{entry.name}")).rstrip(".")
+            rows.append((f"[{entry.name}]({to}{entry.name}.md)", task, *scores))
+    return table(("id", "task", *SCORES.values()), rows) + "\n"
+
+
 def environments() -> str:
     """Return the page that lists all ids by animal, with scores and gates."""
     parts = [
         "# Environments\n",
-        "Films show simulated time. Events shorter than two seconds are slowed down.\n",
+        "Films show the first seconds of an episode. Those of whiskers and short episodes are slowed down.\n",
     ]
     for folder in ANIMALS:
-        rows, names = [], []
-        for entry in CATALOGUE:
-            if not entry.task.startswith(f"{folder}."):
-                continue
-            env: Any = gymnasium.make(f"gymnosoma/{entry.name}").unwrapped
-            summary = env.__doc__.partition("\n")[0].rstrip(".")
-            policies = figures().get(f"gymnosoma/{entry.name}", {}).get("policies", {})
-            scores = [f"{policies[key]['mean']:.3g}" if key in policies else "" for key in SCORES]
-            rows.append((f"[{entry.name}]({entry.name}.md)", summary, *scores))
-            names.append(entry.name)
-            env.close()
-        parts.append(f"## [{title(folder)}](../animals/{folder}.md)\n")
-        parts.append(table(("id", "task", *SCORES.values()), rows) + "\n")
+        names = [entry.name for entry in CATALOGUE if entry.task.startswith(f"{folder}.")]
+        parts.append(f"## [{title(folder)}](../animals/{folder}.md)\n\n{tasks(folder, '')}")
         parts.append("```{toctree}\n:hidden:\n\n" + "\n".join(names) + "\n```\n")
     parts.append("[All results](../results/index.md), including learning algorithms.\n")
     return "\n".join([*parts, gates()])
@@ -199,9 +195,10 @@ def parameters(name: str) -> str:
         value = np.unique(env.batch.rows[key])
         text = f"{value[0]:.6g}" if len(value) == 1 else f"{value[0]:.3g} .. {value[-1]:.3g}"
         unit = "" if option.unit == "1" else option.unit
-        rows.append((f"`{key}`", option.meaning, text, f"{option.low:g} .. {option.high:g}", unit))
+        shape = f"{option.shape}" if option.shape else ""
+        rows.append((f"`{key}`", option.meaning, text, f"{option.low:g} .. {option.high:g}", unit, shape))
     env.close()
-    return table(("parameter", "meaning", f"in {name}", "range", "unit"), rows) + "\n"
+    return table(("parameter", "meaning", f"in {name}", "range", "unit", "shape"), rows) + "\n"
 
 
 def constants(animal: str) -> str:
@@ -241,18 +238,18 @@ def live() -> None:
     build.write(HERE / "static" / "live")
     for name in build.ANIMALS:
         heading, text = build.PAGES[name]
-        inside = (film(LIVE_FILMS[name], "", "../") or still(LIVE_FILMS[name].rpartition("-")[0], "../")).strip()
+        inside = moving(LIVE_FILMS[name], "../")
         page = f"```{{raw}} html\n{build.embedded(name, '../_static/live/', inside)}```\n"
         write(HERE / "live" / f"{name}.md", f"# {heading}\n\n{text}\n\n{page}")
 
 
 LIVE_FILMS = {
-    "worm": "WormCrawl-v0-baseline",
-    "lamprey": "LampreyWaypoints-v0-baseline",
-    "vibrissa": "WhiskerTap-v0-baseline",
-    "whisker": "WhiskerRegulate-v0-baseline",
-    "figure": "StandGains-v0-baseline",
-    "limb": "HindlimbHold-v0-baseline",
+    "worm": "WormCrawl-v0",
+    "lamprey": "LampreyWaypoints-v0",
+    "vibrissa": "WhiskerTap-v0",
+    "whisker": "WhiskerRegulate-v0",
+    "figure": "StandGains-v0",
+    "limb": "HindlimbHold-v0",
 }
 """Film for each animal, shown if the browser cannot run it."""
 
@@ -320,14 +317,19 @@ def no_alias(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any)
 
 def generate(app: Any) -> None:
     """Write all generated pages."""
+    FILMS.update(films.make(f"gymnosoma/{entry.name}" for entry in CATALOGUE))
     folder = HERE / "environments"
     write(folder / "index.md", environments())
     for entry in CATALOGUE:
         write(folder / f"{entry.name}.md", page(entry.name))
-    write(HERE / "animals" / "tables" / "tiles.md", tiles())
+    ids = {entry.name.removesuffix("-v0"): (f"environments/{entry.name}.html", entry.name) for entry in CATALOGUE}
+    write(HERE / "animals" / "tables" / "ids.md", tiles(ids))
+    others = {build.PAGES[name][0]: (f"live/{name}.html", LIVE_FILMS[name]) for name in build.ANIMALS if name != "worm"}
+    write(HERE / "animals" / "tables" / "animals.md", tiles(others))
     write(HERE / "animals" / "tables" / "model_keys.md", model_keys())
     for animal in ANIMALS:
         write(HERE / "animals" / "tables" / f"{animal}_parameters.md", parameters(example(animal)))
+        write(HERE / "animals" / "tables" / f"{animal}_tasks.md", tasks(animal, "../environments/"))
         write(HERE / "animals" / "tables" / f"{animal}_constants.md", constants(animal))
     live()
     reference(HERE / "api")

@@ -1,66 +1,85 @@
-"""Make the pictures of README and the website: ``python docs/pictures.py [swim.gif] [ID ...]``, by default all.
+"""Make the pictures of README and the animals' pages: ``python docs/pictures.py [animals.webp swim.webp worm ...]``.
 
-The stills in ``docs/static/stills``, one for each id, appear on the home page, and on pages without films.
+``python -m tools.publish --check`` lists those whose ids or policies have changed since; ``docs/pictures.json`` has the
+digests.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import sys
+from contextlib import chdir
 from pathlib import Path
 
-os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
+os.environ |= {"SDL_VIDEODRIVER": "dummy", "MPLBACKEND": "agg"}
 
+import films
 import numpy as np
 import pygame
 from PIL import Image
 
-from gymnosoma.agents.policies.lookup import find_policy, shipped
-from gymnosoma.agents.policies.registry import references_of
-from gymnosoma.envs import CATALOGUE, CatalogueEntry
+from gymnosoma.agents.policies.lookup import find_policy
 from gymnosoma.envs.core.draw import canvas as c
 from gymnosoma.envs.core.draw.canvas import Canvas
-from gymnosoma.envs.worm.picture import GHOST, body
-from gymnosoma.films.reel import Film, _Actor
+from gymnosoma.envs.worm.picture import body
+from gymnosoma.films.reel import _Actor
+from tools.publish import PICTURES, checkout, stamp
 
 HERE = Path(__file__).parent
 
 SWIM, SWUM, RATE = "gymnosoma/WormSwim-v0", 8.0, 20.0
-"""Id, simulated seconds and frames per second of ``swim.gif``."""
+"""Id, simulated seconds and frames per second of ``swim.webp``."""
 
-LANES = (("trained", "a trained network", c.INK), ("baseline", "the paper's wave", GHOST))
-"""Policies in ``swim.gif``, one per lane, with their label and its colour."""
-
-SIZE = (480, 270)
-"""Size of a still in pixels."""
-
-Frame = tuple[float, float, float, float]
-
-FRAMES: dict[str, Frame] = {
-    "worm": (0.19, 0.12, 0.81, 0.74),
-    "lamprey": (0.0, 0.12, 0.75, 0.78),
-    "whisker_chain": (0.0, 0.13, 0.62, 0.75),
-    "whisker_rod": (0.31, 0.21, 0.67, 0.61),
-    "neuromechanic": (0.0, 0.12, 0.6, 1.0),
+STRIP: dict[str, tuple[str, float, float, dict[str, float], films.Frame]] = {
+    "WormCrawl-v0": ("baseline", 4.0, 1.0, {}, (0.25, 0.14, 0.75, 0.71)),
+    "LampreyWaypoints-v0": ("baseline", 2.0, 0.5, {}, (0.06, 0.12, 0.66, 0.71)),
+    "WhiskerTap-v0": ("half_sine_8_hz", 0.0, 0.02, {"peg_bearing": -0.1}, (0.0, 0.13, 0.62, 0.75)),
+    "WhiskerRegulate-v0": ("paper", 0.2, 0.03, {"distance": 0.98}, (0.345, 0.23, 0.64, 0.61)),
+    "StandGains-v0": ("baseline", 0.0, 1.0, {"stance": 1.05, "push": -0.2}, (0.02, 0.1, 0.58, 1.0)),
 }
-"""Crop of a still for each animal, as fractions of the picture: left, top, right, bottom."""
+"""Policy, start (s), speed compared with simulated time, options and crop of each animal in ``animals.webp``."""
 
-STILLS: dict[str, tuple[str, float, dict[str, float], Frame | None]] = {
-    "WormFollow-v0": ("steered", 9.0, {}, (0.32, 0.12, 0.96, 0.72)),
-    "LampreyWaypoints-v0": ("baseline", 4.0, {}, None),
-    "WhiskerTap-v0": ("half_sine_8_hz", 0.07, {"peg_bearing": -0.1}, None),
-    "WhiskerRegulate-v0": ("paper", 0.2, {"distance": 0.98}, None),
-    "HindlimbHold-v0": ("baseline", 0.5, {}, (0.28, 0.02, 0.72, 0.7)),
-    "StandGains-v0": ("trained", 0.8, {"stance": 1.05, "push": -0.3}, None),
-}
-"""Policy, time (s), options of the reset and crop (None: the animal's) of stills with special settings.
+TILE, LENGTH, SLOWEST = (240, 200), 3.0, 12.5
+"""Size (pixels) of an animal in ``animals.webp``; its duration (s) and frame rate (Hz)."""
 
-The stills of other ids show the trained policy, or else the first reference, early in the second half of an episode.
-"""
+LANES = (("trained", "a trained network", c.INK), ("baseline", "the paper's wave", c.GHOST))
+"""Policies in ``swim.webp``, one per lane, with their label and its colour."""
+
+
+def animals() -> list[Image.Image]:
+    """Draw the frames of ``animals.webp``: the five animals with their own controllers, side by side."""
+    wide, high = TILE
+    first = Canvas(wide * len(STRIP), high + 28)
+    first.clear()
+    for k, name in enumerate(STRIP):
+        animal = films.ANIMAL[f"gymnosoma/{name}"].replace("_", " ")
+        at = (k + 0.5) / len(STRIP) * first.width, (high + 12) / (high + 28) * first.height
+        first.label(animal, at, c.INK, 15 / first.scale * 2, (0.5, 0.5))
+    frames = [Image.fromarray(first.array()) for _ in range(round(LENGTH * SLOWEST))]
+    for k, (name, (policy, start, speed, options, frame)) in enumerate(STRIP.items()):
+        film = films.film_of(f"gymnosoma/{name}", policy, width=1280, height=720, options=options)
+        view = film._actor.view
+        view.canvas.close = films.ANIMAL[f"gymnosoma/{name}"] in ("worm", "lamprey")
+        moments = [round((start + speed * n / SLOWEST) * view.task.control_rate) for n in range(len(frames))]
+        for moment, _ in enumerate(film):
+            for n in (n for n, each in enumerate(moments) if each == moment):
+                frames[n].paste(films.cropped(film, frame, TILE), (k * wide, 0))
+            if moment > moments[-1]:
+                break
+        film.close()
+    return frames
+
+
+def first_run(page: Path) -> None:
+    """Write the picture of the first example on the page of an animal."""
+    code = page.read_text("utf-8").partition("```py\n")[2].partition("```")[0]
+    with chdir(page.parent):
+        exec(compile(code, page, "exec"), {})
 
 
 def swim() -> list[Image.Image]:
-    """Draw the frames of ``swim.gif``: one worm per lane, with its distance and score."""
+    """Draw the frames of ``swim.webp``: one worm per lane, with its distance and score."""
     pygame.font.init()
     canvas, actors = Canvas(720, 405), [_Actor(SWIM, find_policy(SWIM, name), 0, {}) for name, _, _ in LANES]
     task = actors[0].view.task
@@ -91,39 +110,28 @@ def swim() -> list[Image.Image]:
     return frames
 
 
-def still(entry: CatalogueEntry) -> Image.Image:
-    """Draw the still of an id, without text or curves."""
-    env_id, animal = f"gymnosoma/{entry.name}", entry.task.partition(".")[0]
-    policy = "trained" if shipped(env_id).is_dir() else next(iter(references_of(env_id)))
-    policy, seconds, options, frame = STILLS.get(entry.name, (policy, None, {}, None))
-    film = Film(env_id, find_policy(env_id, policy), width=1920, height=1080, options=options, seconds=seconds)
-    film._actor.view.canvas.close = animal in ("worm", "lamprey")
-    for k, _ in enumerate(film):
-        if seconds is None and k >= 0.55 * len(film):
-            break
-    whole = Image.fromarray(film.draw().array())
-    film.close()
-    part = whole.crop(tuple(np.multiply(frame or FRAMES[animal], 2 * whole.size).round()))
-    share = min(SIZE[0] / part.width, SIZE[1] / part.height)
-    part = part.resize((round(share * part.width), round(share * part.height)), Image.Resampling.LANCZOS)
-    page = Image.new("RGB", SIZE, c.PAPER)
-    page.paste(part, ((SIZE[0] - part.width) // 2, (SIZE[1] - part.height) // 2))
-    return page
+PARTS = {
+    "animals.webp": (animals, SLOWEST, {f"gymnosoma/{name}": [policy] for name, (policy, *_) in STRIP.items()}),
+    "swim.webp": (swim, RATE, {SWIM: [name for name, *_ in LANES]}),
+}
+"""Frames, frame rate (Hz), and the policies of each id in the pictures."""
 
 
 def main() -> None:
     """Make the pictures on the command line, by default all."""
-    stills = {entry.name: entry for entry in CATALOGUE}
-    (HERE / "static" / "stills").mkdir(exist_ok=True)
-    for name in sys.argv[1:] or ["swim.gif", *stills]:
-        path = HERE / ("swim.gif" if name == "swim.gif" else f"static/stills/{name}.webp")
-        if name == "swim.gif":
-            first, *rest = (frame.quantize(64, dither=Image.Dither.NONE) for frame in swim())
-            times = [round(1000.0 / RATE)] * len(rest) + [1500]  # pause before the film repeats
-            first.save(path, save_all=True, append_images=rest, duration=times, loop=0)
-        else:
-            still(stills[name]).save(path, quality=82, method=6)
-        print(f"{path.relative_to(HERE)}: {path.stat().st_size / 1000:.0f} kB")
+    digests = json.loads((checkout() / PICTURES).read_text("utf-8"))
+    pages = {path.stem: path for path in sorted((HERE / "animals").glob("*.md"))}
+    for name in sys.argv[1:] or [*PARTS, *pages]:
+        if name in pages:
+            first_run(pages[name])
+            continue
+        draw, rate, shown = PARTS[name]
+        path, (first, *rest) = HERE / name, draw()
+        times = [round(1000.0 / rate)] * len(rest) + [1000]  # pause before the film repeats
+        first.save(path, save_all=True, append_images=rest, duration=times, loop=0, quality=60, method=4)
+        digests[name] = {env_id: {"policies": own, "digest": stamp(env_id, own)} for env_id, own in shown.items()}
+        print(f"{path.name}: {path.stat().st_size / 1000:.0f} kB")
+    (checkout() / PICTURES).write_text(json.dumps(digests, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -477,3 +477,14 @@ def test_the_median_training_within_the_limits_is_shipped(tmp_path, monkeypatch)
     place = tmp_path / "assets" / "policies" / "WormSwim-v0"
     assert "2.0" in (place / "scores").read_text("utf-8")
     assert (place / "README.md").is_file()
+
+
+def test_a_picture_of_another_policy_is_found(tmp_path):
+    from tools import publish  # not in the wheel
+
+    pictures = {"old.webp": ["zero", "baseline"], "new.webp": ["baseline"], "gone.webp": ["baseline", "nobody"]}
+    digest = publish.stamp(SWIM, ["baseline"])
+    shown = {name: {SWIM: {"policies": each, "digest": digest}} for name, each in pictures.items()}
+    (tmp_path / "docs").mkdir()
+    (tmp_path / publish.PICTURES).write_text(json.dumps(shown))
+    assert [text.partition(":")[0] for text in publish.stale_pictures(tmp_path)] == ["docs/old.webp", "docs/gone.webp"]

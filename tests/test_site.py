@@ -22,18 +22,20 @@ PAGES = [page for page in PAGES if page.parent.name in ("animals", "guides")]
 
 
 def blocks(page):
-    """Examples of a page that can run as they stand; those marked ``python`` need files of the reader's."""
-    return re.findall(r"^```py\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
+    """Examples of a page and the output below; those marked ``python`` need files of the reader's and do not run."""
+    return re.findall(r"^```py\n(.*?)^```(?:\n\n```text\n(.*?)^```)?", page.read_text(), re.DOTALL | re.MULTILINE)
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=lambda page: page.stem)
-def test_examples_of_a_page_run(page, tmp_path, monkeypatch):
+def test_examples_of_a_page_run(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)  # where some of them write
+    monkeypatch.setenv("MPLBACKEND", "agg")
     shutil.copy(ROOT / "tests" / "opensim" / "arm26.osim", tmp_path)
     names = {}
-    for block in blocks(page):
+    for block, output in blocks(page):
         exec(compile(block, str(page), "exec"), names)
+        assert capsys.readouterr().out == output or not output
 
 
 FULL = pytest.mark.full  # for examples with models that compile kernels of their own
@@ -130,14 +132,3 @@ def test_a_behaviour_is_cloned_from_a_dataset(tmp_path):
     cloned, recorded = map(float, re.search(r"return (\S+), of the dataset (\S+)", told).groups())
     chance = evaluate(ID, find_policy(ID, "random"), 8).returns.mean()
     assert cloned > chance + 0.8 * (recorded - chance)
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    """Folder of the built site."""
-    pytest.importorskip("sphinx", reason="the extra docs is not installed")
-    folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", ROOT / "docs", folder]
-    built = subprocess.run(command, capture_output=True, text=True, timeout=900)
-    assert built.returncode == 0, built.stderr[-3000:]
-    return folder

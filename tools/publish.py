@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import shutil
 import sys
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import numpy as np
 import tyro
 
@@ -29,7 +28,7 @@ from gymnosoma.agents.policies.agent import Policy
 from gymnosoma.agents.policies.card import CARD, WEIGHTS, add_scores
 from gymnosoma.agents.policies.evaluation import VALIDATION_SEED, evaluate
 from gymnosoma.agents.policies.evaluation import summary as scores_of
-from gymnosoma.agents.policies.fingerprints import of_id
+from gymnosoma.agents.policies.fingerprints import of_id, of_values
 from gymnosoma.agents.policies.lookup import find_policy, outdated, shipped
 from gymnosoma.agents.policies.physiology import physiology
 from gymnosoma.agents.policies.registry import all_ids, task_class
@@ -37,9 +36,11 @@ from gymnosoma.agents.policies.repository import write_repository
 from gymnosoma.agents.support.files import replacing
 from gymnosoma.agents.support.progress import progress_bar
 from gymnosoma.envs import CATALOGUE
-from gymnosoma.envs.core.env.documentation import FIGURES, NORMALISERS, normaliser, normalisers, summary
+from gymnosoma.envs.core.env.documentation import FIGURES, NORMALISERS, normaliser, normalisers
 
-PUBLISHED = "docs/results/results.jsonl.xz"
+from .live.modules import ANIMALS as LIVE
+
+PUBLISHED, PICTURES = "docs/results/results.jsonl.xz", "docs/pictures.json"
 VALIDATION_EPISODES = 128
 """Number of episodes for the choice among trainings."""
 
@@ -49,8 +50,14 @@ FEW = 4
 SCALE = ("floor", "best", "bound", "why")
 """Keys of a normaliser."""
 
-SHORT = 60
-"""Largest number of characters of a task's description in README."""
+ANIMALS = {
+    "worm": ("Chung, Chang & Kim 2024", "muscles at 24 joints, or a nervous system"),
+    "lamprey": ("Ekeberg 1993", "a spinal cord with sense of bending"),
+    "whisker_chain": ("Quist et al. 2014", "motion of the whisker's base"),
+    "whisker_rod": ("Oladazimi, Putelat et al. 2021", "a rough plate that slides past the tip"),
+    "neuromechanic": ("Bunderson et al. 2012", "31 muscles of a cat's hindlimb; reflexes of a standing person"),
+}
+"""Paper of each animal, and what moves it."""
 
 
 def checkout() -> Path:
@@ -121,30 +128,22 @@ def put(page: str, name: str, text: str) -> str:
 
 
 def readme_table(rows: Sequence[tables.Row]) -> str:
-    """Return README's table of ids: task, animal, and the scores of the trained policy and the animal's controller."""
-    text = (checkout() / "pyproject.toml").read_text("utf-8")
-    site, ahead, count, lines = tomllib.loads(text)["project"]["urls"]["Documentation"], tables.ahead(rows), 0, []
-    for entry in CATALOGUE:
-        env_id = f"gymnosoma/{entry.name}"
-        cells = tables.at(rows, env_id)
-        trained = cells.get(RECIPE) or cells.get("trained")
-        score = ""
-        if trained is not None:
-            count += 1
-            mean, unit = f"{trained.score.mean:.3g}", task_class(env_id).score.unit.replace("1", "")
-            score = f"{f'**{mean}**' if env_id in ahead else mean} {unit}".strip()
-            score += f" ({cells['baseline'].score.mean:.3g})" if "baseline" in cells else ""
-        task = summary(task_class(env_id)).rstrip(".")
-        cut = re.match(f"(.{{,{SHORT}}})[,;:]", task) if len(task) > SHORT else None
-        animal = entry.task.partition(".")[0].replace("_", " ")
-        link = f"[page]({site}/environments/{entry.name}.html)"
-        lines.append([f"`{entry.name}`", cut[1] if cut else task, animal, score, link])
-    table = tables.markdown(["id", "task", "animal", "trained", "link"], lines)
+    """Return README's table of animals: paper, what moves them, ids, and the range of trained scores on the scale."""
+    ahead, lines = tables.ahead(rows), []
+    for animal, about in ANIMALS.items():
+        ids = [f"gymnosoma/{entry.name}" for entry in CATALOGUE if entry.task.startswith(f"{animal}.")]
+        cells = [tables.at(rows, env_id) for env_id in ids]
+        trained = [cell for each in cells if (cell := each.get(RECIPE) or each.get("trained"))]
+        gains = [cell.scaled.mean for cell in trained if cell.scaled]
+        names = ", ".join(f"**{name}**" if name in ahead else name for name in ids).replace("gymnosoma/", "")
+        link = f"[{animal.replace('_', ' ')}](docs/animals/{animal}.md)"
+        gain = f"{min(gains):.2f} to {max(gains):.2f}" if gains else ""
+        lines.append([link, *about, names.replace("-v0", ""), gain])
+    table = tables.markdown(["animal", "paper", "moved by", "ids (add `-v0`)", "gain"], lines)
     return (
-        f"{table}\n\nMean score of five trainings, or of the shipped policy, with the animal's own controller in "
-        "parentheses. Speed scores are penalised for muscle work. Bold: training is above every policy that does not "
-        f"learn (p < .05, Holm-corrected), which holds for {len(ahead)} of {count} environments. "
-        f"[All results]({site}/results/)."
+        f"{table}\n\nGain: score of trained policies on a scale where 0 is the animal's own controller and 1 a bound "
+        "or the score of an oracle. Bold: training beats every policy that does not learn (p < .05, Holm-corrected). "
+        "[All results](docs/results/index.md)."
     )
 
 
@@ -267,6 +266,22 @@ def thresholds(rows: Sequence[tables.Row]) -> dict[str, tuple[float, float] | No
     return between
 
 
+def stamp(env_id: str, policies: Iterable[str]) -> str:
+    """Return a digest of an id's behaviour and of policies, for a picture that shows them."""
+    return of_values(of_id(env_id, {}), [find_policy(env_id, name).digest() for name in policies])
+
+
+def stale_pictures(root: Path) -> Iterator[str]:
+    """List the pictures of ids or policies that have changed."""
+    for name, shown in json.loads((root / PICTURES).read_text("utf-8")).items():
+        try:
+            fresh = all(stamp(env_id, each["policies"]) == each["digest"] for env_id, each in shown.items())
+        except (ValueError, gymnasium.error.Error):  # no longer exists
+            fresh = False
+        if not fresh:
+            yield f"docs/{name}: an id or policy has changed: run `python docs/pictures.py {name}`"
+
+
 def stale(root: Path) -> Iterator[str]:
     """List the published files and figures that do not agree with the code, with the reason."""
     from .gates import failing, published_rows
@@ -282,6 +297,12 @@ def stale(root: Path) -> Iterator[str]:
     for env_id in all_ids():
         if shipped(env_id).is_dir() and (problem := outdated(env_id, find_policy(env_id, "trained"))):
             yield f"assets/policies: {problem}"
+    yield from stale_pictures(root)
+    for name, page in LIVE.items():
+        try:
+            page()
+        except (ValueError, KeyError) as error:
+            yield f"docs/live/{name}.js: cannot be built: {error}"
     floors, gates = floors_of(rows), published_rows()
     for name, scale in normalisers().items():
         floor = floors.get(f"gymnosoma/{name}", scale["floor"])

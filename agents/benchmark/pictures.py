@@ -7,6 +7,10 @@ from pathlib import Path
 
 from .tables import LEAST, Row
 
+COLOURS = {"recipe": "C0", "cma": "C1", "ppo": "C2", "sac": "C3"}
+"""Colours of our learners in all figures. Others have colours by their order, and policies that do not learn are grey.
+"""
+
 
 def draw(rows: Sequence[Row], path: Path) -> None:
     """Plot the scores of all entrants on the scale of each environment (0: animal, 1: oracle or bound).
@@ -20,6 +24,7 @@ def draw(rows: Sequence[Row], path: Path) -> None:
     learners = [row for row in rows if row.learns and row.mark in (0, mark)]
     others = [row for row in rows if not row.learns and row.entrant not in ("baseline", "zero")]
     scaled = {env_id for row in rows for env_id, cell in row.cells.items() if cell.scaled is not None}
+    colours = [COLOURS.get(row.entrant, f"C{4 + n % 6}") for n, row in enumerate(learners)]
     best = {
         env_id: max((row.cells[env_id].scaled.mean for row in learners if env_id in row.cells), default=0.0)  # type: ignore[union-attr]
         for env_id in scaled
@@ -34,17 +39,17 @@ def draw(rows: Sequence[Row], path: Path) -> None:
         for row in others:
             if env_id in row.cells:
                 plot.plot(max(row.cells[env_id].scaled.mean, LEAST), k, "|", color="0.6", markersize=9)  # type: ignore[union-attr]
-        for n, row in enumerate(learners):
+        for n, (row, colour) in enumerate(zip(learners, colours, strict=True)):
             if (cell := row.cells.get(env_id)) is None or cell.scaled is None:
                 continue
             y = k + 0.18 * (n - 0.5 * (len(learners) - 1))
             if cell.points:
                 ends = [max(end, LEAST) for end in cell.scaled.interval]
-                plot.plot(ends, [y, y], color=f"C{n}", linewidth=3, alpha=0.4)
+                plot.plot(ends, [y, y], color=colour, linewidth=3, alpha=0.4)
             marker = "o" if cell.scaled.mean >= LEAST else "<"
-            plot.plot(max(cell.scaled.mean, LEAST), y, marker, color=f"C{n}", markersize=6)
-    for n, row in enumerate(learners):
-        plot.plot([], [], "o", color=f"C{n}", label=row.entrant.replace("$", r"\$"))
+            plot.plot(max(cell.scaled.mean, LEAST), y, marker, color=colour, markersize=6)
+    for row, colour in zip(learners, colours, strict=True):
+        plot.plot([], [], "o", color=colour, label=row.entrant.replace("$", r"\$"))
     if others:
         plot.plot([], [], "|", color="0.6", markersize=9, label="policies that do not learn")
     plot.set_yticks(range(len(ids)), [env_id.split("/")[1] for env_id in ids])

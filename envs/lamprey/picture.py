@@ -18,7 +18,6 @@ from .tasks import Economy, Escape, LampreyTask, Waypoints, present_waypoint
 FLESH: c.Colour = (172, 178, 166)
 SHADE: c.Colour = (84, 92, 88)
 MUSCLE: c.Colour = (204, 206, 194)
-GHOST: c.Colour = (110, 116, 126)
 
 STRIP, SECONDS = 116.0, 4.0
 """Panel of the motoneurons over time: height in pt, duration in s."""
@@ -26,12 +25,14 @@ STRIP, SECONDS = 116.0, 4.0
 SIDE = 236.0
 """Width of the cord's panel, pt."""
 
-BANDS = (("EC", 25.0), ("MN", 1.0), ("LIN", 1.0), ("EIN", 1.0), ("CCIN", 1.0))
-"""Populations in Fig. 4 A of Ekeberg (1993), outermost first, and outputs at full height.
-
-They are edge cells (EC, 1/m), motoneurons (MN), lateral (LIN), excitatory (EIN), and contralaterally and caudally
-projecting interneurons (CCIN).
-"""
+BANDS = {
+    "EC": ("edge cells", 25.0),
+    "MN": ("motoneurons", 1.0),
+    "LIN": ("lateral interneurons (LIN)", 1.0),
+    "EIN": ("excitatory interneurons (EIN)", 1.0),
+    "CCIN": ("contra- and caudal interneurons (CCIN)", 1.0),
+}
+"""Populations in Fig. 4 A of Ekeberg (1993), outermost first: name, and output at full height (edge cells: 1/m)."""
 
 TRACK = 160
 """Number of moments in a track."""
@@ -53,12 +54,13 @@ def draw(canvas: Canvas, task: LampreyTask, trail: Trail, ghost: Trail | None = 
     for other in reversed(both):
         _tracks(view, animal, other, other is ghost)
         _body(view, animal, other.rows[-1:], other is ghost)
-        colour = GHOST if other is ghost else c.INK
+        colour = c.GHOST if other is ghost else c.INK
         view.pointer(other.rows["centre"][-1], colour, other.name)
         if other.name and view.holds(other.rows["centre"][-1]):
             at = c.steady(other.rows["centre"], moments) + np.array([0.0, 0.25 * length])
             view.label(other.name, view.inside(at), colour, 12, (0.5, 1.0), back=c.PLATE)
     canvas.titles(headline, f"{caption} {_motion(trail, moments)}".strip())
+    canvas.legend(canvas.height - STRIP - 20.0, {"head's track": c.FORE, "tail's track": c.AFT})
     _current(canvas, view, trail.rows[-1])
     view.scale_bar()
     _cord(canvas, animal, trail.rows[-1:])
@@ -154,7 +156,7 @@ def _body(view: Panel, animal: Lamprey, row: NDArray[Any], ghost: bool) -> None:
     right, left = c.outline(middle, radius)
     whole = np.concatenate([right, left[::-1]])
     if ghost:
-        view.polygon(whole, (*GHOST, 80), (*GHOST, 150), 1.0)
+        view.polygon(whole, (*c.GHOST, 80), (*c.GHOST, 150), 1.0)
         return
     view.polygon(whole, FLESH, SHADE, 1.5)
     for side, rim in enumerate((left, right)):
@@ -172,7 +174,7 @@ def _tracks(view: Panel, animal: Lamprey, trail: Trail, ghost: bool) -> None:
     points = animal.points(trail.rows[-TRACK:])
     moments = np.arange(len(points))
     between = np.linspace(0, moments[-1], 3 * moments[-1] + 1)
-    for end, colour in ((-1, c.mix(c.PAPER, GHOST, 0.5)),) if ghost else ((0, c.FORE), (-1, c.AFT)):
+    for end, colour in ((-1, c.mix(c.PAPER, c.GHOST, 0.5)),) if ghost else ((0, c.FORE), (-1, c.AFT)):
         track = points[:, end]
         if len(track) > 3:
             track = CubicSpline(moments, track)(between)
@@ -197,14 +199,13 @@ def _cord(canvas: Canvas, animal: Lamprey, row: NDArray[Any]) -> None:
     outputs = {"EC": edge, "MN": motoneuron}
     if animal.circuit is not None:
         outputs = {"EC": edge, **dict(zip(animal.cells, animal.neurons(row)[0].swapaxes(0, 1), strict=True))}
-    heights = dict(BANDS)
-    bands = [(name, heights.get(name, 1.0)) for name in dict.fromkeys([*heights, *outputs]) if name in outputs]
+    bands = [(name, *BANDS.get(name, (name, 1.0))) for name in dict.fromkeys([*BANDS, *outputs]) if name in outputs]
     rows = [(1, *band) for band in bands] + [(0, *band) for band in reversed(bands)]
     first = 72.0  # below the clock
     pitch = min((canvas.height - STRIP - first - 24.0) / len(rows), 44.0)
-    for k, (side, name, full) in enumerate(rows):
+    for k, (side, name, words, full) in enumerate(rows):
         y = first + k * pitch + (6.0 if side == 0 else 0.0)
-        area = (left + 52.0, y, SIDE - 72.0, pitch - 4.0)
+        area = (left + 16.0, y, SIDE - 36.0, pitch - 4.0)
         values = outputs[name][side]
         canvas.box(area, c.CARD)
         panel = canvas.panel(area, (0.0, 0.0), (len(values), 1.0))
@@ -213,9 +214,9 @@ def _cord(canvas: Canvas, animal: Lamprey, row: NDArray[Any]) -> None:
         colour = c.AFT if name == "EC" else c.WARM if name == "MN" else c.COLD
         outline = np.concatenate([[(0.0, 0.0)], np.stack([x, level], 1), [(len(values), 0.0)]])
         panel.polygon(outline, colour)
-        canvas.label(name, (left + 44.0, y + 0.5 * pitch - 2.0), c.INK, 11, (1.0, 0.5))
+        canvas.label(words, (left + 20.0, y + 6.0), c.INK, 9)
     for flank, y in (("right", first - 10.0), ("left", first + len(rows) * pitch + 12.0)):
-        canvas.label(flank, (left + 52.0, y), c.MUTED, 10)
+        canvas.label(flank, (left + 16.0, y), c.MUTED, 10)
         canvas.label("head to tail", (canvas.width - 20.0, y), c.MUTED, 10, (1.0, 0.5))
 
 
@@ -225,13 +226,13 @@ def _strip(canvas: Canvas, task: LampreyTask, trail: Trail) -> None:
     periods = round(SECONDS * task.control_rate)
     rows = trail.rows[-periods:]
     canvas.box((0, top, canvas.width, STRIP), c.mix(c.PAPER, c.CARD, 0.5))
-    for k, (side, name) in enumerate(((1, "right MN"), (0, "left MN"))):
+    for k, (side, name) in enumerate(((1, "right"), (0, "left"))):
         y = top + 10 + k * (height + 6)
         area = (left, y, canvas.width - left - right, height)
         canvas.box(area, c.CARD)
         panel = canvas.panel(area, (0, 0), (periods, 1))
         panel.raster(c.sequential(rows["motoneuron"][:, side].T, 1.0, c.WARM), (0, 0), (len(rows), 1))
         canvas.label(name, (left - 12, y + 0.5 * height - 6), c.INK, 12, (1.0, 0.5))
-        canvas.label(f"joints, last {SECONDS:g} s", (left - 12, y + 0.5 * height + 9), c.MUTED, 10, (1.0, 0.5))
+        canvas.label(f"motoneurons, last {SECONDS:g} s", (left - 12, y + 0.5 * height + 9), c.MUTED, 9, (1.0, 0.5))
         canvas.label("head", (canvas.width - right + 8, y + 6), c.MUTED, 10)
         canvas.label("tail", (canvas.width - right + 8, y + height - 6), c.MUTED, 10)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import singledispatch
+from importlib import resources
 from typing import Any
 
 import numpy as np
@@ -22,10 +23,13 @@ from .tasks import HindlimbHold, NeuromechanicTask, Pose, StandGains
 BONE: c.Colour = (214, 206, 188)
 EDGE: c.Colour = (140, 130, 110)
 SLACK: c.Colour = (228, 196, 186)
-GHOST: c.Colour = (110, 116, 126)
 
-STRIP, SECONDS = 130.0, 5.0
-"""Height (pt) and duration (s) of the activation panel."""
+SIDE, NAMES, SECONDS = 400.0, 150.0, 5.0
+"""Width (pt) of the activation panel and of the names in it, and its duration (s)."""
+
+_TEXT = resources.files("gymnosoma.assets").joinpath("neuromechanic", "muscle_names.txt").read_text("utf-8")
+MUSCLES = dict(line.split(" ", 1) for line in _TEXT.splitlines())
+"""Names of the hindlimb's muscles by their abbreviation."""
 
 CROSSES = 1e-4
 """Smallest moment arm, m, of a muscle that crosses a joint."""
@@ -43,13 +47,13 @@ def draw(canvas: Canvas, task: NeuromechanicTask, trail: Trail, ghost: Trail | N
     animal, both = task.animal, [trail] if ghost is None else [trail, ghost]
     start = _sticks(animal, animal.mechanics(animal.rows(1)))
     reach = float(np.linalg.norm(np.concatenate([s for _, s in start]), axis=1).max())
-    area = (0.0, 0.0, canvas.width, canvas.height - STRIP)
+    area = (0.0, 0.0, canvas.width - SIDE * bool(animal.model.muscles), canvas.height)
     # The view is fixed, except that it follows a model that moves far away.
     points = np.concatenate([stick[:, :2] for _, stick in start])
     now = np.concatenate([stick[:, :2] for _, stick in _sticks(animal, animal.mechanics(trail.rows[-1:]))])
     away = now.mean(0) - points.mean(0)
     points += away * (1.0 - reach / max(float(np.hypot(*away)), reach))
-    view = canvas.view(area, points, 1.2 * reach, 0.3 * reach)
+    view = canvas.view(area, points, 0.8 * reach, 0.3 * reach)
     view.grid(c.rounded(0.25 * reach))
     _ground(view, animal)
     for other in reversed(both):
@@ -57,10 +61,10 @@ def draw(canvas: Canvas, task: NeuromechanicTask, trail: Trail, ghost: Trail | N
     _reactions(view, animal, trail.rows[-1:], reach)
     headline, caption = goal(task, view, trail, reach)
     canvas.titles(headline, caption)
-    for other, y in zip(both, (74.0, 92.0), strict=False):
-        canvas.label(other.name, (24, y), GHOST if other is ghost else c.INK, 12, back=c.PLATE)
+    canvas.names(trail, ghost)
     view.scale_bar()
-    _strip(canvas, task, trail)
+    if animal.model.muscles:
+        _activations(canvas, task, trail)
 
 
 def _sticks(animal: Neuromechanic, k: dict[str, NDArray[Any]]) -> list[tuple[int, NDArray[np.float64]]]:
@@ -139,7 +143,7 @@ def _figure(view: Panel, animal: Neuromechanic, row: NDArray[Any], reach: float,
     thick = 0.045 * reach / view.point
     for _, stick in sticks:
         if ghost:
-            view.polyline(stick[:, :2], (*GHOST, 110), thick)
+            view.polyline(stick[:, :2], (*c.GHOST, 110), thick)
             continue
         view.polyline(stick[:, :2], EDGE, thick + 2.0)
         view.polyline(stick[:, :2], BONE, thick)
@@ -174,9 +178,12 @@ def _(task: HindlimbHold, view: Panel, trail: Trail, reach: float) -> tuple[str,
     sticks = _sticks(task.animal, task.animal.mechanics(row))
     paw, ankle = sticks[-1][1][1, :2], sticks[-1][1][0, :2]
     scale = 0.4 * reach / float(np.linalg.norm(PAW_FORCE))
-    view.arrow(paw, scale * PAW_FORCE[:2], c.GOAL, 4.0)
-    view.arrow(paw, scale * row["reaction"][0, :2], c.INK, 2.0)
-    view.label("ground on paw", paw + scale * PAW_FORCE[:2], c.MUTED, 11, offset=(8, 0), back=c.PLATE)
+    view.polyline([(view.low[0], paw[1]), (view.high[0], paw[1])], EDGE, 2.0)
+    view.label("ground", (view.low[0], paw[1]), EDGE, 11, offset=(24, 10), back=c.PLATE)
+    force, target = scale * row["reaction"][0, :2], scale * PAW_FORCE[:2]
+    for arrow, name, colour, y in ((target, "target", c.GOAL, -9), (force, "force of the ground", c.INK, 9)):
+        view.arrow(paw, arrow, colour, 4.0 if colour == c.GOAL else 2.0)
+        view.label(name, paw + target, colour, 11, offset=(10, y), back=c.PLATE)
     push = row["wrench"][0, 0, :2]
     if push.any():
         view.arrow(ankle - scale * push, scale * push, c.COLD, 3.0)
@@ -201,25 +208,21 @@ def _(task: Pose, view: Panel, trail: Trail, reach: float) -> tuple[str, str]:
     return away, f"of {task.animal.model.bodies[task.joint]} from the goal"
 
 
-def _strip(canvas: Canvas, task: NeuromechanicTask, trail: Trail) -> None:
-    top, left, right = canvas.height - STRIP, 112.0, 24.0
+def _activations(canvas: Canvas, task: NeuromechanicTask, trail: Trail) -> None:
+    """Draw the activation of all muscles over time, with their names."""
     periods = round(SECONDS * task.control_rate)
     activation = _activation(task.animal, trail.rows[-periods:])
-    canvas.box((0, top, canvas.width, STRIP), c.mix(c.PAPER, c.CARD, 0.5))
-    area = (left, top + 10, canvas.width - left - right, STRIP - 22)
+    muscles, left, top = task.animal.model.muscles, canvas.width - SIDE, 72.0
+    canvas.box((left, 0.0, SIDE, canvas.height), c.mix(c.PAPER, c.CARD, 0.5))
+    pitch = min((canvas.height - top - 20.0) / len(muscles), 28.0)
+    area = (left + NAMES, top, SIDE - NAMES - 24.0, pitch * len(muscles))
     canvas.box(area, c.CARD)
     panel = canvas.panel(area, (0, 0), (periods, 1))
-    if activation.shape[1]:
-        panel.raster(c.sequential(activation.T, 1.0, c.WARM), (0, 0), (len(activation), 1))
-    muscles = task.animal.model.muscles
-    canvas.label("activation", (left - 12, top + 0.5 * STRIP - 8), c.INK, 12, (1.0, 0.5))
-    canvas.label(
-        f"{len(muscles)} muscles, last {SECONDS:g} s", (left - 12, top + 0.5 * STRIP + 9), c.MUTED, 9, (1.0, 0.5)
-    )
-    if 0 < len(muscles) <= 8:
-        for m, name in enumerate(muscles):
-            y = area[1] + area[3] * (m + 0.5) / len(muscles)
-            canvas.label(name, (left + 6, y), c.INK, 10, back=c.PLATE)
+    panel.raster(c.sequential(activation.T, 1.0, c.WARM), (0, 0), (len(activation), 1))
+    canvas.label(f"activation, last {SECONDS:g} s (0 to 1: light to red)", (left + 12.0, 52.0), c.MUTED, 11)
+    for m, name in enumerate(muscles if pitch > 9.0 else ()):
+        words = MUSCLES.get(name, name)
+        canvas.label(words, (left + NAMES - 8.0, top + pitch * (m + 0.5)), c.INK, min(10.0, 0.75 * pitch), (1.0, 0.5))
 
 
 # The standing figure
@@ -261,8 +264,7 @@ def _stand(canvas: Canvas, task: StandGains, trail: Trail, ghost: Trail | None) 
     canvas.label(f"{abs(speed):.2f} m/s", (24, 30), c.INK, 17, back=c.PLATE)
     caption = f"speed of the ground, to {way}; feet {info['stance'][0]:.2f} hip widths apart"
     canvas.label(caption, (24, 52), c.MUTED, 12, back=c.PLATE)
-    for other, y in zip([trail] if ghost is None else [trail, ghost], (74.0, 92.0), strict=False):
-        canvas.label(other.name, (24, y), GHOST if other is ghost else c.INK, 12, back=c.PLATE)
+    canvas.names(trail, ghost)
     _knowledge(canvas, task, rows)
 
 
@@ -292,7 +294,7 @@ def _person(view: Panel, q: NDArray[np.float64], ghost: bool = False) -> None:
     ]
     head = middle + NECK * up
     legs = [np.array([hip, foot]) for hip, foot in zip(trunk[:2], feet(q[None])[0], strict=True)]
-    fill: c.Colour = (*GHOST, 80) if ghost else BONE
+    fill: c.Colour = (*c.GHOST, 80) if ghost else BONE
     thick = 0.085 / view.point
     for leg in legs:
         if not ghost:

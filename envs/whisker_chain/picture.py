@@ -20,7 +20,6 @@ WHISKER: c.Colour = (92, 70, 52)
 SKIN: c.Colour = (226, 196, 182)
 FOLLICLE: c.Colour = (190, 140, 124)
 PEG: c.Colour = (110, 116, 126)
-GHOST: c.Colour = (110, 116, 126)
 
 WIDTH, STRIP = 0.62, 132.0
 """Fraction of the page's width to the left of the traces; height of the close-up in pt."""
@@ -43,6 +42,7 @@ def draw(canvas: Canvas, task: WhiskerTask, trail: Trail, ghost: Trail | None = 
     _pegs(view, task, trail)
     view.scale_bar()
     canvas.titles(headline, caption)
+    canvas.names(trail, ghost)
     _close_up(canvas, task, trail, ghost)
     _traces(canvas, task, trail)
 
@@ -66,7 +66,7 @@ def _(task: Localize, view: Panel, trail: Trail) -> tuple[str, str]:
     view.ring(at, 5.0 * view.point, c.GOAL, 2.0)
     return (
         f"{1e3 * task.hooks.info(trail.rows[-1:], trail.memory[-1:])['error'][0] * trail.rows['length'][-1]:.1f} mm",
-        "off the peg",
+        "off the peg; green: the answer",
     )
 
 
@@ -82,7 +82,7 @@ def _(task: Whisk, view: Panel, trail: Trail) -> tuple[str, str]:
     length = trail.rows["length"][-1]
     view.polyline([(0, 0), 1.05 * length * np.array([np.cos(angle), np.sin(angle)])], c.GOAL, 1.5)
     error = np.rad2deg(task.hooks.info(trail.rows[-1:], trail.memory[-1:])["error"][0])
-    return f"{error:.2f}°", "off the goal, on average"
+    return f"{error:.2f}°", "off the goal (green), on average"
 
 
 def _outline(task: WhiskerTask, rows: NDArray[Any], smooth: bool = True) -> NDArray[np.float64]:
@@ -101,7 +101,7 @@ def _whisker(view: Panel, task: WhiskerTask, trail: Trail, ghost: bool) -> None:
     rows = trail.rows[-1:]
     shape = _outline(task, rows)
     if ghost:
-        view.polygon(shape, (*GHOST, 110))
+        view.polygon(shape, (*c.GHOST, 110))
         return
     base, first = task.animal.nodes(rows)[0][:2]
     view.polyline([base, first], FOLLICLE, 9.0)
@@ -126,8 +126,9 @@ def _pegs(view: Panel, task: WhiskerTask, trail: Trail, named: bool = True) -> N
         reach = 18.0 * np.log1p(push / 1e-6) * view.point
         view.arrow(at, reach * normal, c.WARM, 2.0)
         if named:
-            tip = at + reach * normal
-            view.label(c.quantity(push, "N", 2), tip, c.WARM, 12, (0.5, 0.5), (0, 12 * -np.sign(normal[1])), c.PLATE)
+            tip, side = at + reach * normal, -np.sign(normal[1])
+            words = f"contact {c.quantity(push, 'N', 2)}"
+            view.label(words, tip, c.WARM, 12, (0.5, 0.5), (0, 12 * side), c.PLATE)
 
 
 def _close_up(canvas: Canvas, task: WhiskerTask, trail: Trail, ghost: Trail | None) -> None:
@@ -141,7 +142,7 @@ def _close_up(canvas: Canvas, task: WhiskerTask, trail: Trail, ghost: Trail | No
     panel = canvas.view(area, at, close, height=0.2 * close)
     panel.grid(1e-3, c.mix(c.CARD, c.RULE, 0.7))
     for other in [trail] if ghost is None else [ghost, trail]:
-        panel.polygon(_outline(task, other.rows[-1:], smooth=False), WHISKER if other is trail else (*GHOST, 110))
+        panel.polygon(_outline(task, other.rows[-1:], smooth=False), WHISKER if other is trail else (*c.GHOST, 110))
     _pegs(panel, task, trail, named=False)
     panel.scale_bar()
     name = "at the peg" if len(touched) else "at the tip"
@@ -159,11 +160,12 @@ def _traces(canvas: Canvas, task: WhiskerTask, trail: Trail) -> None:
     left = WIDTH * canvas.width + 24.0
     width, top, gap = canvas.width - left - 24.0, 72.0, 8.0
     height = (canvas.height - top - 20.0 - 3 * gap) / 4
+    moment = "moment M, goal in green" if isinstance(task, Hold) else "moment M"
     signals = (
         ("base angle", np.rad2deg(rows["link_angle"][:, 0]), "°", 20.0, c.INK),
-        ("M", wrench[:, 0], "N m", 0.1e-6, c.WARM),
-        ("Fy", wrench[:, 2], "N", 5e-6, c.COLD),
-        ("Fx", wrench[:, 1], "N", 1e-6, c.GOAL),
+        (moment, wrench[:, 0], "N m", 0.1e-6, c.WARM),
+        ("transverse force Fy", wrench[:, 2], "N", 5e-6, c.COLD),
+        ("axial force Fx", wrench[:, 1], "N", 1e-6, c.GOAL),
     )
     duration = min(task.duration, 1.0)
     for k, (name, values, unit, least, colour) in enumerate(signals):
@@ -171,6 +173,6 @@ def _traces(canvas: Canvas, task: WhiskerTask, trail: Trail) -> None:
         area = (left, top + k * (height + gap), width, height)
         size = f"± {limit:g}°" if unit == "°" else f"± {c.quantity(limit, unit)}"
         panel = canvas.trace(area, rows["time"], values, duration, limit, colour, f"{name}  {size}")
-        if name == "M" and isinstance(task, Hold):
-            moment = float(trail.memory[-1]["goal"])
-            panel.polyline([(panel.low[0], moment), (panel.high[0], moment)], c.GOAL, 1.0)
+        if name == moment and isinstance(task, Hold):
+            goal = float(trail.memory[-1]["goal"])
+            panel.polyline([(panel.low[0], goal), (panel.high[0], goal)], c.GOAL, 1.0)

@@ -19,7 +19,6 @@ from .tasks import Regulate, RodTask, Sweep, Texture
 STICK: c.Colour = c.WARM
 SLIP: c.Colour = c.GOAL
 WHISKER: c.Colour = (92, 74, 58)
-GHOST: c.Colour = (110, 116, 126)
 GRIT: c.Colour = (178, 160, 132)
 
 THICK = 6.0
@@ -47,6 +46,9 @@ def draw(canvas: Canvas, task: RodTask, trail: Trail, ghost: Trail | None = None
     _tip(canvas, task, trail)
     headline, caption = goal(task, trail)
     canvas.titles(headline, caption)
+    canvas.names(trail, ghost)
+    colours = f"blue to red: bending moment ± {c.quantity(MOMENT, 'N m')}"
+    canvas.label(colours, (24, canvas.height - 64.0), c.MUTED, 11, back=c.PLATE)
     speed = trail.rows["plate_velocity"][-1, 0]
     canvas.label(f"plate {c.quantity(speed, 'm/s')}", (24, canvas.height - 44.0), c.MUTED, 12, back=c.PLATE)
     for k, (name, colour) in enumerate((("stick", STICK), ("slip", SLIP))):
@@ -125,7 +127,7 @@ def _whisker(view: Panel, task: RodTask, trail: Trail, ghost: bool) -> None:
     radius = THICK * (row["base_radius"] + (row["tip_radius"] - row["base_radius"]) * arc)
     left, right = c.outline(points, np.maximum(radius, 0.7 * view.point))
     if ghost:
-        view.polygon(np.concatenate([left, right[::-1]]), (*GHOST, 90))
+        view.polygon(np.concatenate([left, right[::-1]]), (*c.GHOST, 90))
         return
     shades = c.diverging(task.animal.signal(rows, "moment")[0], MOMENT)
     view.polygon(np.concatenate([left, right[::-1]]), WHISKER, WHISKER, 1.5)
@@ -139,6 +141,7 @@ def _whisker(view: Panel, task: RodTask, trail: Trail, ghost: bool) -> None:
 def _tip(canvas: Canvas, task: RodTask, trail: Trail) -> None:
     """Draw the magnified tip, and below it its earlier places along the plate, coloured by stick and slip."""
     rows = trail.rows[-100:]
+    span = c.quantity(float(rows["time"][-1] - rows["time"][0]), "s", 2)
     row, length = rows[-1], float(rows["length"][-1])
     middle = np.array([rows["tip"][:, 0].mean(), row["plate_distance"] - 0.012 * length])
     area = (canvas.width - SIDE - 290.0, 130.0, 270.0, 200.0)
@@ -154,9 +157,10 @@ def _tip(canvas: Canvas, task: RodTask, trail: Trail) -> None:
     for at, slip in zip(track, _slipping(rows)[::-1], strict=True):
         view.disc(at, 1.5, SLIP if slip else STICK)
     view.disc(row["tip"], 4.0, SLIP if _slipping(rows[-1:])[0] else STICK)
+    view.label(f"dots: the tip in the last {span}, newest on top", view.low, c.MUTED, 10, (0.0, 1.0), (6, -4), c.PLATE)
     force = row["tip_force"]
     view.arrow(row["tip"], 6e-3 * length * force / 1e-6, c.COLD, 2.0)
-    view.label(c.quantity(float(np.hypot(*force)), "N"), row["tip"], c.COLD, 11, (0.0, 0.0), (8, 8), c.PLATE)
+    view.label(f"force {c.quantity(float(np.hypot(*force)), 'N')}", row["tip"], c.COLD, 11, (0.0, 0.0), (8, 8), c.PLATE)
 
 
 def _traces(canvas: Canvas, trail: Trail) -> None:
@@ -168,11 +172,15 @@ def _traces(canvas: Canvas, trail: Trail) -> None:
     left, top, height = canvas.width - SIDE + 12.0, 70.0, 92.0
     width = SIDE - 36.0
     for k, (name, unit, limit, shift) in enumerate(
-        (("M", "N m", 6e-8, 0.0), ("Fx", "N", 4e-6, 0.0), ("Fy", "N", 1e-6, -0.8e-6))
+        (
+            ("moment M", "N m", 6e-8, 0.0),
+            ("transverse force Fx", "N", 4e-6, 0.0),
+            ("axial force Fy", "N", 1e-6, -0.8e-6),
+        )
     ):
         area = (left, top + k * (height + 8), width, height)
         about = f" about {c.quantity(shift, unit)}" if shift else ""
-        title = f"{name} on the base, ± {c.quantity(limit, unit)}{about}"
+        title = f"{name} at the base, ± {c.quantity(limit, unit)}{about}"
         panel = canvas.trace(area, time, samples[:, k] - shift, SECONDS, limit, c.INK, title)
         marks = rows[rows["time"] >= panel.low[0]]
         for at, slip in zip(marks["time"], _slipping(marks), strict=True):
@@ -186,4 +194,4 @@ def _traces(canvas: Canvas, trail: Trail) -> None:
         canvas.label(
             f"{BANDS[j]:g}", (left + (j + 0.5) * width / len(BANDS), area[1] + area[3] + 10), c.MUTED, 10, (0.5, 0.5)
         )
-    canvas.label("power of M, log10 (nN m)², by band [Hz]", (left + 6, area[1] + 10), c.MUTED, 11)
+    canvas.label("power of the moment, log10 (nN m)², by band [Hz]", (left + 6, area[1] + 10), c.MUTED, 11)

@@ -25,10 +25,12 @@ The outline is an ellipse, as in Boyle, Berri & Cohen (2012), Front. Comput. Neu
 FLESH: c.Colour = (232, 206, 160)
 SHADE: c.Colour = (150, 112, 62)
 FORCE: c.Colour = (96, 84, 140)
-GHOST: c.Colour = (110, 116, 126)
 
 STRIP_HEIGHT, STRIP_SECONDS, STRIP_ANGLE = 116.0, 8.0, 0.8
 """Kymogram below the picture: height (pt), duration (s), and joint angle of the full colour (rad)."""
+
+LINES = {"head's track": c.FORE, "tail's track": c.AFT, "dorsal side": c.WARM, "ventral side": c.COLD}
+"""Colours of lines."""
 
 TRACK = 160
 """Number of moments in a track."""
@@ -52,7 +54,7 @@ def draw(canvas: Canvas, task: WormTask, trail: Trail, ghost: Trail | None = Non
             _forces(canvas, view, animal, other, moments)
         body(view, animal.points(other.rows[-1:])[0], other is ghost)
     for other in both:
-        colour, at = GHOST if other is ghost else c.INK, other.rows["centre"][-1]
+        colour, at = c.GHOST if other is ghost else c.INK, other.rows["centre"][-1]
         view.pointer(at, colour, other.name)
         if other.name and view.holds(at):
             points = animal.points(other.rows[-moments:])
@@ -60,7 +62,7 @@ def draw(canvas: Canvas, task: WormTask, trail: Trail, ghost: Trail | None = Non
             view.label(other.name, view.inside(above), colour, 12, (0.5, 1.0), (0, -16), c.PLATE)
     canvas.titles(headline, f"{caption} {_medium(trail.rows[-1])}".strip())
     view.scale_bar()
-    _legend(canvas)
+    canvas.legend(canvas.height - STRIP_HEIGHT - 20.0, LINES)
     _strip(canvas, task, trail)
 
 
@@ -169,7 +171,7 @@ def body(view: Panel, points: NDArray[np.float64], ghost: bool) -> None:
     middle, dorsal, ventral = _shape(points)
     whole = np.concatenate([dorsal, ventral[::-1]])
     if ghost:
-        view.polygon(whole, (*GHOST, 90), (*GHOST, 150), 1.0)
+        view.polygon(whole, (*c.GHOST, 90), (*c.GHOST, 150), 1.0)
         return
     radius = float(np.hypot(*(dorsal - ventral).T).max()) / (2 * view.point)
     view.polygon(whole, FLESH, SHADE, 0.1 * radius)
@@ -187,7 +189,7 @@ def _tracks(view: Panel, animal: Worm, trail: Trail, ghost: bool) -> None:
     points = animal.points(trail.rows[-TRACK:])
     moments = np.arange(len(points))
     between = np.linspace(0, moments[-1], 3 * moments[-1] + 1)
-    for end, colour in ((0, c.mix(c.PAPER, GHOST, 0.5)),) if ghost else ((-1, c.AFT), (0, c.FORE)):
+    for end, colour in ((0, c.mix(c.PAPER, c.GHOST, 0.5)),) if ghost else ((-1, c.AFT), (0, c.FORE)):
         track = points[:, end]
         if len(track) > 3:  # fast swimming has only a dozen samples per wave
             track = CubicSpline(moments, track)(between)
@@ -224,14 +226,6 @@ def _medium(row: Any) -> str:
         if np.isclose(b, value, rtol=1e-6):
             return name
     return f"in medium {np.log(b / water) / np.log(agar / water):.2f} (water 0, agar 1)"
-
-
-def _legend(canvas: Canvas) -> None:
-    x, y = 24.0, canvas.height - STRIP_HEIGHT - 20.0
-    for name, colour in (("head", c.FORE), ("tail", c.AFT), ("dorsal", c.WARM), ("ventral", c.COLD)):
-        canvas.polyline([(x, y), (x + 14, y)], colour, 2.5)
-        canvas.label(name, (x + 20, y), c.MUTED, 11, back=c.PLATE)
-        x += 68.0
 
 
 def _strip(canvas: Canvas, task: WormTask, trail: Trail) -> None:

@@ -9,7 +9,7 @@ because pygame's video driver is not used.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -46,6 +46,7 @@ WARM: Colour = (200, 62, 50)
 COLD: Colour = (42, 98, 176)
 FORE: Colour = (226, 134, 26)
 AFT: Colour = (72, 158, 206)
+GHOST: Colour = (110, 116, 126)
 
 
 def mix(one: Colour, other: Colour, share: float) -> Colour:
@@ -371,6 +372,17 @@ class Canvas(Panel):
         """Write a headline and a caption below it at the top left."""
         self.label(headline, (24, 30), INK, 17, back=PLATE)
         self.label(caption, (24, 52), MUTED, 12, back=PLATE)
+
+    def names(self, trail: Any, ghost: Any) -> None:
+        """Write the names of the animal and its ghost, if there is one, in their colours below the caption."""
+        self.label(trail.name, (24, 74), INK, 12, back=PLATE)
+        self.label(ghost.name if ghost else "", (24, 92), GHOST, 12, back=PLATE)
+
+    def legend(self, y: float, entries: Mapping[str, Colour]) -> None:
+        """Write the meaning of the colours of lines at the left, at height ``y`` [pt]."""
+        for k, (name, colour) in enumerate(entries.items()):
+            self.polyline([(24.0 + 92.0 * k, y), (38.0 + 92.0 * k, y)], colour, 2.5)
+            self.label(name, (44.0 + 92.0 * k, y), MUTED, 11, back=PLATE)
 
     def view(
         self,

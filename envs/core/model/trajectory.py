@@ -301,7 +301,7 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
                 ax.legend(loc="upper left")
             else:
                 image = ax.pcolormesh(self.time, np.arange(values.shape[1]), values.T, shading="nearest")
-                ax.invert_yaxis()
+                ax.set(ylabel="number, 0 on top", ylim=ax.get_ylim()[::-1])
                 figure.colorbar(image, ax=ax, label=label)
         axes[-1, 0].set_xlabel("time [s]")
         return axes[:, 0]
