@@ -18,6 +18,7 @@ import films
 import gymnasium
 import numpy as np
 from numba.core.dispatcher import Dispatcher
+from reference import circuit_keys, commands, sizes
 
 import gymnosoma
 from gymnosoma.agents.benchmark.tables import markdown as table
@@ -326,7 +327,9 @@ def generate(app: Any) -> None:
     write(HERE / "animals" / "tables" / "ids.md", tiles(ids))
     others = {build.PAGES[name][0]: (f"live/{name}.html", LIVE_FILMS[name]) for name in build.ANIMALS if name != "worm"}
     write(HERE / "animals" / "tables" / "animals.md", tiles(others))
-    write(HERE / "animals" / "tables" / "model_keys.md", model_keys())
+    tables = {"model_keys": model_keys, "circuit_keys": circuit_keys, "commands": commands, "sizes": sizes}
+    for name, make in tables.items():
+        write(HERE / "animals" / "tables" / f"{name}.md", make())
     for animal in ANIMALS:
         write(HERE / "animals" / "tables" / f"{animal}_parameters.md", parameters(example(animal)))
         write(HERE / "animals" / "tables" / f"{animal}_tasks.md", tasks(animal, "../environments/"))

@@ -16,4 +16,4 @@ from . import envs
 
 __all__ = ["__version__", "envs"]
 
-__version__ = "1.0.0"
+__version__ = "1.0.0b1"

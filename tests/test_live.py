@@ -1,6 +1,8 @@
 """The animals in a browser: the same kernels as here, and the pages; in a headless Chromium."""
 
 import base64
+import re
+from pathlib import Path
 
 import live_browser
 import numpy as np
@@ -11,6 +13,7 @@ from gymnosoma.envs.worm import SineKymogram, WormParams
 from tools.live import build, modules
 from tools.live.wasm import LARGEST, compile_module
 
+LESSON = Path(__file__).parent.parent / "docs" / "guides" / "lesson.md"
 TIERS = {"worm": (), "figure": pytest.mark.slow}
 ANIMALS = [pytest.param(name, marks=TIERS.get(name, pytest.mark.full)) for name in modules.ANIMALS]
 
@@ -214,3 +217,20 @@ return [show.scene.tell(), [...show.animal.field("q")], show.animal.field("pulse
         for _ in range(round(time / 0.01)):
             live.animal.advance(rows, np.array([0]), drive, 10)
         np.testing.assert_allclose(q, rows["q"][0], rtol=0, atol=1e-9)
+
+
+def test_the_links_of_the_lesson_set_the_sliders(browser, site):
+    links = re.findall(r"live/worm\.html(#worm:[^\"]*)", LESSON.read_text("utf-8"))
+    assert len(links) >= 4
+    for link in links:
+        live_browser.visit(browser, site("worm"), link)
+        values, message = show(browser, "return [show.values, show.message.textContent];")
+        assert not message
+        assert values | dict(parts(link)) == values
+
+
+def parts(link):
+    """Names and numbers that a link sets."""
+    for part in link.removeprefix("#worm:").split(","):
+        name, value = part.split("=")
+        yield name, float(value)

@@ -174,7 +174,7 @@ def test_what_lists_and_helps_needs_no_extra_and_makes_no_environment(tmp_path):
 
 def test_the_cpu_build_of_torch_fits_the_constraints():
     pinned = re.search("^torch==(.+)$", (ROOT / "constraints.txt").read_text("utf-8"), re.MULTILINE)[1]
-    for name in ("README.md", "docs/guides/first.md", "constraints-rllib.txt"):
+    for name in ("README.md", "docs/guides/install.md", "constraints-rllib.txt"):
         assert re.findall(r"torch==([\d.]+)", (ROOT / name).read_text("utf-8")) == [pinned]
 
 

@@ -21,21 +21,62 @@ PAGES = sorted((ROOT / "docs").glob("[!_]*/*.md"))
 PAGES = [page for page in PAGES if page.parent.name in ("animals", "guides")]
 
 
+GUIDES = [page for page in PAGES if page.parent.name == "guides"]
+GENERATED = {"api", "environments", "live", "_static"}
+"""Folders of the site that its build makes."""
+
+
 def blocks(page):
-    """Examples of a page and the output below; those marked ``python`` need files of the reader's and do not run."""
-    return re.findall(r"^```py\n(.*?)^```(?:\n\n```text\n(.*?)^```)?", page.read_text(), re.DOTALL | re.MULTILINE)
+    """Examples that run as they stand, and the output below them; those marked ``python`` need the reader's files."""
+    pattern = r"^```py\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?"
+    return re.findall(pattern, page.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+
+
+def numbers(text):
+    """A text without its numbers, and these."""
+    number = r"(?<![\w.])-?\d+\.?\d*(?:e[+-]?\d+)?(?![\w.]*\w)"
+    return " ".join(re.sub(number, "#", text).split()), list(map(float, re.findall(number, text)))
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=lambda page: page.stem)
-def test_examples_of_a_page_run(page, tmp_path, monkeypatch, capsys):
+def test_examples_of_a_page_print_what_it_shows(page, tmp_path, monkeypatch, capsys):
+    """``python docs/outputs.py`` writes what they print."""
     monkeypatch.chdir(tmp_path)  # where some of them write
     monkeypatch.setenv("MPLBACKEND", "agg")
     shutil.copy(ROOT / "tests" / "opensim" / "arm26.osim", tmp_path)
     names = {}
-    for block, output in blocks(page):
+    for block, shown in blocks(page):
+        capsys.readouterr()
         exec(compile(block, str(page), "exec"), names)
-        assert capsys.readouterr().out == output or not output
+        if shown:
+            (text, values), (expected, figures) = map(numbers, (capsys.readouterr().out, shown))
+            assert text == expected
+            assert values == pytest.approx(figures, rel=0.01, abs=1e-3)
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=lambda page: page.stem)
+def test_a_guide_opens_with_what_you_can_do_and_shows_output(page):
+    title, opening, rest = page.read_text("utf-8").split("\n\n", 2)
+    assert title.startswith("# ") and opening.startswith("You ")
+    assert re.search(r"^(```text\n.|!\[|\| ?-|```\{include\})", rest, re.MULTILINE)
+
+
+def places(page):
+    """What links may name in a page: its headings, as a browser writes them."""
+    heads = re.findall(r"^#+ (.*)$", page.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", head).strip().lower().replace(" ", "-") for head in heads}
+
+
+@pytest.mark.parametrize(
+    "page", [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *PAGES], ids=lambda page: page.stem
+)
+def test_links_lead_to_a_page_and_a_heading(page):
+    for path, place in re.findall(r"\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]*))?\)", page.read_text("utf-8")):
+        target = (page.parent / path).resolve() if path else page
+        if not GENERATED & {*target.relative_to(ROOT).parts}:
+            assert target.exists(), path
+            assert not place or "{include}" in target.read_text("utf-8") or place in places(target), f"{path}#{place}"
 
 
 FULL = pytest.mark.full  # for examples with models that compile kernels of their own
@@ -91,17 +132,20 @@ def test_examples_with_other_libraries_run(name, amount, library, tmp_path):
         assert "my_agent:swim" in run(*command, cwd=tmp_path)
 
 
-NOTEBOOK = json.loads((ROOT / "examples" / "first.ipynb").read_text("utf-8"))["cells"]
-
-
-@pytest.mark.slow
-def test_the_notebook_runs():
+@pytest.mark.parametrize(
+    ("name", "printed"),
+    [
+        pytest.param("first", r"^baseline +0\.\d+ mm/s\nWormSwim .*\ntrained +0\.1", marks=pytest.mark.slow),
+        pytest.param("lesson", r"^found : 2\.(.|\n)*the animal +: 0\.0.*\nthe network +: 0\.1", marks=FULL),
+    ],
+)
+def test_a_notebook_runs(name, printed):
     pytest.importorskip("stable_baselines3")
-    code = "\n".join("".join(cell["source"]) for cell in NOTEBOOK if cell["cell_type"] == "code")
+    cells = json.loads((ROOT / "examples" / f"{name}.ipynb").read_text("utf-8"))["cells"]
+    code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
     short = re.sub(r"STEPS = [\d_]+", "STEPS = 20_000", code)
-    assert short != code
     told = run("-c", short, env={**os.environ, "MPLBACKEND": "agg", "SDL_VIDEODRIVER": "dummy"})
-    assert re.search(r"^baseline +0\.\d+ mm/s\nWormSwim .*\ntrained +0\.1", told, re.MULTILINE)
+    assert re.search(printed, told, re.MULTILINE)
 
 
 @pytest.mark.full

@@ -90,7 +90,7 @@ class Model:
 def load(source: str | Path | Mapping[str, Any], modules: Mapping[str, Module] | None = None) -> Model:
     """Read and check a model.
 
-    A model is a table with the keys in `keys.KINDS`. The guide "Your own body" lists them with units and meanings.
+    A model is a table with the keys in `keys.KINDS`. The guide "Models in TOML" lists them with units and meanings.
     Units are SI, and positions are relative to the joint of the body.
 
     These signals can be the source of a synapse, motor or excitation:

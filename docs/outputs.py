@@ -1,0 +1,61 @@
+"""Run the examples of the guides, and write what they print below them: ``python docs/outputs.py [PAGE ...]``.
+
+Blocks of a page marked ``py`` run in one process, one after another; blocks marked ``sh`` run in the same folder if a
+block marked ``text`` follows them. The tests run those of Python, and compare.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+BLOCK = re.compile(r"^```(py|sh)\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE)
+
+
+def printed(code: str, names: dict[str, Any], label: str) -> str:
+    """Return the output of an example in Python, which may use and set ``names``."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(compile(code, label, "exec"), names)
+    return out.getvalue()
+
+
+def shell(commands: str) -> str:
+    """Return the output of commands, and of the errors of a failed one."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    env = {**os.environ, "PATH": path, "SDL_VIDEODRIVER": "dummy", "COLUMNS": "100"}
+    ended = subprocess.run(["bash", "-e", "-c", commands], capture_output=True, text=True, env=env)
+    return ended.stdout + ended.stderr * (ended.returncode != 0)
+
+
+def main() -> None:
+    """Rewrite pages."""
+    for path in [Path(page).resolve() for page in sys.argv[1:]] or sorted((ROOT / "docs" / "guides").glob("*.md")):
+        names: dict[str, Any] = {}
+
+        def shown(block: re.Match[str], label: str = str(path), names: dict[str, Any] = names) -> str:
+            kind, code, before = block.groups()
+            if kind == "sh" and before is None:
+                return block[0]
+            text = shell(code) if kind == "sh" else printed(code, names, label)
+            text = re.sub(r" +$", "", text, flags=re.MULTILINE).strip("\n")
+            return f"```{kind}\n{code}```\n" + f"\n```text\n{text}\n```\n" * bool(text)
+
+        with TemporaryDirectory() as folder, contextlib.chdir(folder):
+            shutil.copytree(ROOT / "tests" / "opensim", Path(folder) / "tests" / "opensim")
+            shutil.copy(ROOT / "tests" / "opensim" / "arm26.osim", folder)
+            path.write_text(BLOCK.sub(shown, path.read_text("utf-8")), "utf-8")
+        print(path.name, flush=True)
+
+
+if __name__ == "__main__":
+    main()
