@@ -132,12 +132,24 @@ def test_pulses_of_the_ground_add_up_and_events_set_them():
     runs = [simulate(animal, reflex_input(), 0.6, 0.05, start, events=change)["q"] for change in (still, [])]
     assert (runs[0] == run["q"]).all() and (runs[1] != run["q"]).any()
     env = gymnasium.make(GAINS, disable_env_checker=True).unwrapped
+    pulse = np.resize(pulse, (16, 3))
     assert env.reset(seed=0, options={"pulse": pulse})[1]["push"] == pytest.approx(-0.1)
     with pytest.raises(ValueError, match="number of pulses"):
         gymnasium.make(GAINS, params={"platform": {"pulse": {}}})
 
 
 # The tasks
+
+
+def test_pushes_grow_to_either_side():
+    envs = gymnasium.make_vec(GAINS, num_envs=64)
+    _, info = envs.reset(seed=0)
+    onset, duration, peak = np.moveaxis(envs.unwrapped.batch.rows["pulse"], 2, 0)
+    speed, gaps = 2.0 / np.pi * duration * peak, np.diff(onset[:, ::2])
+    np.testing.assert_allclose(np.diff(np.abs(speed[:, ::2])), 0.05)
+    assert 2.6 < gaps.min() < 2.7 and 3.3 < gaps.max() < 3.4 and abs(np.sign(speed[:, ::2]).mean()) < 0.15
+    _, info = envs.reset(seed=0, options={"push": -0.12, "growth": -1.0, "onset": 0.0})
+    assert (envs.unwrapped.batch.rows["pulse"][:, 2:, 2] == 0.0).all() and (info["pushes"] == 1).all()
 
 
 def test_senses_are_late():

@@ -296,17 +296,20 @@ class StandGains(NeuromechanicTask):
 
     ``angle`` (rad) and ``rate`` (rad/s) of the hip are delayed, and ``rest`` is the angle in the symmetric stance. Two
     quantities are drawn for every episode and observed: the delay, 80 to 140 ms, and the distance of the feet. The
-    option ``delay`` is the delay divided by 140 ms. Observations of the body are one time step older. The platform
-    accelerates sideways in {ramp:g} s, moves at constant speed for {hold:g} s, and stops in {ramp:g} s:
+    option ``delay`` is the delay divided by 140 ms. Observations of the body are one time step older. There are
+    {pushes} pushes of increasing speed. In each, the platform accelerates sideways in {ramp:g} s, moves at constant
+    speed for {hold:g} s, and stops in {ramp:g} s:
 
-    | hidden quantity       | distribution                     |
-    |-----------------------|----------------------------------|
-    | platform speed        | 0.2 to 0.26 m/s, to either side  |
-    | onset of acceleration | 0.1 to 0.5 s                     |
+    | hidden quantity          | distribution                                    |
+    |--------------------------|-------------------------------------------------|
+    | speed of the first push  | 0.12 to 0.18 m/s; each push adds {growth:g} m/s |
+    | side of each push        | left or right                                   |
+    | onset of the first push  | 0.1 to 0.5 s                                    |
+    | time from onset to onset | {soonest:g} to {latest:g} s                     |
 
     The task is hard because suitable gains depend on the delay, the stance and the phase of the fall, while feet can
-    slip, lift off and step. By default, actions add to the paper's gains, and zero actions are the paper's reflex, with
-    which the figure stands in two of three episodes.
+    slip, lift off and step. By default, actions change the paper's gains by at most {largest_change:.0%}, and zero
+    actions are the paper's reflex.
 
     The episode fails when torso or a leg leans by more than {largest_lean:g} rad, or when the hips are lower than 0.4
     leg lengths.
@@ -320,7 +323,8 @@ class StandGains(NeuromechanicTask):
     * ``T``: mean over both hips of ``(torque / {largest_torque:g} N m)^2``
     * ``S``: fraction of the feet that slip
 
-    It rewards an upright posture with little effort and steady feet. ``info["survived"]`` is 1 until the figure falls.
+    It rewards an upright posture with little effort and steady feet, for as long as the figure stands.
+    ``info["survived"]`` is 1 until the figure falls, ``info["pushes"]`` the number of pushes that have begun.
 
     ## Starting State
 
@@ -332,11 +336,12 @@ class StandGains(NeuromechanicTask):
     control_rate = 20.0
     options = {
         "stance": Option(0.8, 1.8, "hip widths", "distance of the feet"),
-        "push": Option(-1.0, 1.0, "m/s", "speed of the platform, positive to the right; the side is random if drawn"),
+        "push": Option(-1.0, 1.0, "m/s", "speed of the first push, positive to the right; the side is random if drawn"),
+        "growth": Option(-1.0, 1.0, "m/s", "increase in speed from push to push; with -1 there is a single push"),
         "onset": Option(0.0, 100.0, "s", "time at which the platform starts to move"),
     }
     endings = {DOWN: Ending("the figure has fallen")}
-    hidden = {"push": Hidden(0.2, 0.26), "onset": Hidden(0.1, 0.5)}
+    hidden = {"push": Hidden(0.12, 0.18), "onset": Hidden(0.1, 0.5)}
     physiology = measures("neuromechanic", "StandGains")
     observes = {
         "torso_angle": Field(1, "rad", 0.3, "delayed angle of the torso"),
@@ -352,8 +357,8 @@ class StandGains(NeuromechanicTask):
     """Distance of the feet (hip widths) and angle of the legs from the vertical (rad) at the start; positive work (J)
     and largest torque (N m) of the hips since the start, sampled at the ends of control periods."""
     reported = ["time", "stance", "work", "largest_torque"]
-    informs = {"survived": "f8", "push": "f8", "slipping": "i8"}
-    """1 while the figure stands; speed of the platform between its pulses (m/s); number of slipping feet."""
+    informs = {"survived": "f8", "push": "f8", "pushes": "i8", "slipping": "i8"}
+    """1 while the figure stands; speed of the latest push (m/s); number of pushes so far and of slipping feet."""
     arguments = {
         **NeuromechanicTask.arguments,
         "scheme": "``semi_implicit``, which contacts require",
@@ -363,14 +368,18 @@ class StandGains(NeuromechanicTask):
     """Range from which the stance is drawn, hip widths."""
     largest_lean, lowest_hips = 1.2, 0.4 * LEG
     """Largest angle of torso or legs from the vertical (rad) and lowest height of the hips (m) of a standing figure."""
+    pushes, growth = 8, 0.05
+    """Number of pushes, and increase in speed from push to push (m/s)."""
+    soonest, latest = 2.6, 3.4
+    """Least and greatest time from the onset of a push to that of the next, s."""
     ramp, hold = RAMP, HOLD
     """Duration of the platform's acceleration and of its deceleration, and time between them, s."""
     largest_torque = 200.0
     """Limit of a hip's torque, and its scale in the reward, N m."""
     largest_stiffness, largest_damping = 600.0, 200.0
     """Stiffness (N m/rad) and damping (N m s/rad) of an action of 1 with ``actions="gains"``."""
-    own = STIFFNESS, DAMPING
-    """Stiffness (N m/rad) and damping (N m s/rad) of the paper's reflex."""
+    own, largest_change = (STIFFNESS, DAMPING), 0.4
+    """Stiffness (N m/rad) and damping (N m s/rad) of the paper's reflex, and largest share that an action adds."""
     longest_delay, shortest_delay = 0.14, 0.08
 
     def __init__(
@@ -384,6 +393,7 @@ class StandGains(NeuromechanicTask):
         super().__init__(**common)
         dt = number("dt", time_step(dt, 1e-3), maximum=0.5 * self.longest_delay)
         model = standing(delay=self.longest_delay, largest_torque=self.largest_torque)
+        model["platform"]["pulse"] *= self.pushes
         self.animal = Neuromechanic(changed(model, params), dt, scheme, contacts=contacts)
 
     def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
@@ -392,20 +402,25 @@ class StandGains(NeuromechanicTask):
         for (name, unit, high), own in zip(names, self.own, strict=True):
             low, meaning = 0.0, f"{name} of both hips' reflexes"
             if (mode or self.actions) == "residual":
-                low, high, meaning = -own, own, f"added to the paper's {name}, {own:g} {unit}"
+                high, meaning = self.largest_change * own, f"added to the paper's {name}, {own:g} {unit}"
+                low = -high
             fields[name] = ActionField(1, low, high, unit, meaning)
         return fields
 
     def start(self, episodes: EpisodeStart) -> dict[str, Any]:
-        options, draws = episodes.options, episodes.draw(lambda rng: rng.random(2))
+        options, draws = episodes.options, episodes.draw(lambda rng: rng.random(2 * self.pushes))
         low, high = self.stances
         stance = episodes.memory["stance"]
         stance[:] = options.get("stance", low + (high - low) * draws[:, 0])
         episodes.memory["splay"] = splay(stance)
-        push = episodes.hidden("push")
-        if "push" not in options:
-            push = np.where(draws[:, 1] < 0.5, -push, push)
-        pulse = ramp_and_hold(episodes.hidden("onset"), push, self.ramp, self.hold)
+        first, growth = episodes.hidden("push"), options.get("growth", np.full(len(episodes), self.growth))
+        speed = np.maximum(np.abs(first)[:, None] + growth[:, None] * np.arange(self.pushes), 0.0)
+        sides = np.where(draws[:, 1 : 1 + self.pushes] < 0.5, -1.0, 1.0)
+        if "push" in options:
+            sides[:, 0] = np.sign(first)
+        later = self.soonest + (self.latest - self.soonest) * draws[:, 1 + self.pushes :]
+        onset = np.cumsum(np.concatenate([episodes.hidden("onset")[:, None], later], 1), 1)
+        pulse = ramp_and_hold(onset, sides * speed, self.ramp, self.hold).reshape(len(episodes), -1, 3)
         gains = np.tile([0.0, *self.own], (len(episodes), 1))
         gains[:, 0] = episodes.memory["splay"]
         delay = episodes.draw(lambda rng: rng.uniform(self.shortest_delay, self.longest_delay)) / self.longest_delay
@@ -454,7 +469,11 @@ class StandGains(NeuromechanicTask):
 
     def info(self, row: Any, memory: Any, info: Any) -> None:
         info.survived = 1.0 if row.status == 0.0 and self.ending(row, memory) == 0.0 else 0.0
-        info.push = row.pulse[0, 2] * 2.0 * row.pulse[0, 1] / np.pi
+        info.pushes, latest = 0, 0
+        for k in range(0, len(row.pulse), 2):
+            if row.pulse[k, 0] <= row.time:
+                info.pushes, latest = info.pushes + 1, k
+        info.push = row.pulse[latest, 2] * 2.0 * row.pulse[latest, 1] / np.pi
         info.slipping = self.slipping(row)
 
 
