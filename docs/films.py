@@ -41,7 +41,7 @@ STILL = (480, 270)
 Frame = tuple[float, float, float, float]
 
 FRAMES: dict[str, Frame] = {
-    "worm": (0.19, 0.12, 0.81, 0.74),
+    "worm": (0.04, 0.13, 0.8, 0.76),
     "lamprey": (0.0, 0.12, 0.75, 0.78),
     "whisker_chain": (0.0, 0.13, 0.62, 0.75),
     "whisker_rod": (0.31, 0.21, 0.67, 0.61),
@@ -54,7 +54,7 @@ STILLS: dict[str, tuple[str, float, dict[str, float], Frame | None]] = {
     "LampreyWaypoints-v0": ("baseline", 4.0, {}, None),
     "WhiskerTap-v0": ("half_sine_8_hz", 0.07, {"peg_bearing": -0.1}, None),
     "WhiskerRegulate-v0": ("paper", 0.2, {"distance": 0.98}, None),
-    "HindlimbHold-v0": ("baseline", 0.5, {}, (0.28, 0.02, 0.72, 0.7)),
+    "HindlimbHold-v0": ("baseline", 0.5, {}, (0.02, 0.0, 0.56, 1.0)),
     "StandGains-v0": ("trained", 0.8, {"stance": 1.05, "push": -0.3}, None),
 }
 """Policy, time (s), options of the reset and crop (None: the animal's) of stills with special settings.

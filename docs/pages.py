@@ -117,16 +117,16 @@ def page(name: str) -> str:
     return text
 
 
-def tasks(animal: str, to: str) -> str:
-    """Return the table of an animal's ids with their scores; ``to`` is the path to their pages."""
+def tasks(animal: str, to: str, columns: Sequence[str]) -> str:
+    """Return the table of an animal's ids with some of `SCORES`; ``to`` is the path to their pages."""
     rows = []
     for entry in CATALOGUE:
         if entry.task.startswith(f"{animal}."):
             policies = figures().get(f"gymnosoma/{entry.name}", {}).get("policies", {})
-            scores = [f"{policies[key]['mean']:.3g}" if key in policies else "" for key in SCORES]
+            scores = [f"{policies[key]['mean']:.3g}" if key in policies else "" for key in columns]
             task = summary(task_class(f"gymnosoma/{entry.name}")).rstrip(".")
             rows.append((f"[{entry.name}]({to}{entry.name}.md)", task, *scores))
-    return table(("id", "task", *SCORES.values()), rows) + "\n"
+    return table(("id", "task", *(SCORES[key] for key in columns)), rows) + "\n"
 
 
 def environments() -> str:
@@ -137,7 +137,7 @@ def environments() -> str:
     ]
     for folder in ANIMALS:
         names = [entry.name for entry in CATALOGUE if entry.task.startswith(f"{folder}.")]
-        parts.append(f"## [{title(folder)}](../animals/{folder}.md)\n\n{tasks(folder, '')}")
+        parts.append(f"## [{title(folder)}](../animals/{folder}.md)\n\n{tasks(folder, '', list(SCORES))}")
         parts.append("```{toctree}\n:hidden:\n\n" + "\n".join(names) + "\n```\n")
     parts.append("[All results](../results/index.md), including learning algorithms.\n")
     return "\n".join([*parts, gates()])
@@ -332,7 +332,10 @@ def generate(app: Any) -> None:
         write(HERE / "animals" / "tables" / f"{name}.md", make())
     for animal in ANIMALS:
         write(HERE / "animals" / "tables" / f"{animal}_parameters.md", parameters(example(animal)))
-        write(HERE / "animals" / "tables" / f"{animal}_tasks.md", tasks(animal, "../environments/"))
+        write(
+            HERE / "animals" / "tables" / f"{animal}_tasks.md",
+            tasks(animal, "../environments/", ("baseline", "trained")),
+        )
         write(HERE / "animals" / "tables" / f"{animal}_constants.md", constants(animal))
     live()
     reference(HERE / "api")
