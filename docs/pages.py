@@ -26,6 +26,7 @@ from gymnosoma.agents.policies.registry import references_of, task_class
 from gymnosoma.envs import CATALOGUE
 from gymnosoma.envs.core.env.documentation import figures, summary
 from gymnosoma.envs.core.model.animal import ANIMALS
+from gymnosoma.envs.neuromechanic import Neuromechanic
 from gymnosoma.envs.neuromechanic.keys import KINDS
 from gymnosoma.envs.neuromechanic.reader import OPTIONAL, REQUIRED, Key, Per
 from tools.gates import published_rows
@@ -188,13 +189,15 @@ SCORES = {
 
 
 def parameters(name: str) -> str:
-    """Return the table of an animal's parameters that can be set for each row, with default and range."""
+    """Return the table of an animal's parameters that can be set for each row, with default, range and shape."""
     env: Any = gymnasium.make(f"gymnosoma/{name}").unwrapped
     env.reset(seed=0)
-    rows = []
-    for key, option in env.task.animal.parameters.items():
-        value = np.unique(env.batch.rows[key])
-        text = f"{value[0]:.6g}" if len(value) == 1 else f"{value[0]:.3g} .. {value[-1]:.3g}"
+    animal, rows = env.task.animal, []
+    plain = animal if isinstance(animal, Neuromechanic) else type(animal)()  # with its nervous system, if it has one
+    for key, option in (animal.parameters | plain.parameters).items():
+        value = np.unique(env.batch.rows[key]) if key in animal.parameters else ()
+        ends = f"{value[0]:.3g} .. {value[-1]:.3g}" if len(value) else ""
+        text = f"{value[0]:.6g}" if len(value) == 1 else ends
         unit = "" if option.unit == "1" else option.unit
         shape = f"{option.shape}" if option.shape else ""
         rows.append((f"`{key}`", option.meaning, text, f"{option.low:g} .. {option.high:g}", unit, shape))
