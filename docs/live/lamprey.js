@@ -91,6 +91,10 @@ gymnosoma.Show.scene("lamprey", (animal) => {
       });
       view.scaleBar();
       canvas.label(scene.tell(), 12, 18, canvas.ink, 14, [0, 0.5], [0, 0], canvas.plate);
+      [["head's track", canvas.fore], ["tail's track", canvas.aft]].forEach(([name, colour], i) => {
+        canvas.polyline([[12 + 104 * i, 40], [26 + 104 * i, 40]], colour, 2.5);
+        canvas.label(name, 32 + 104 * i, 40, canvas.muted, 11, [0, 0.5], [0, 0], canvas.plate);
+      });
       neurons(canvas, narrow ? [names, canvas.height - strip - cord, canvas.width - names - 8, cord - 16] : [canvas.width - side + names, 26, side - names - 10, canvas.height - strip - 44]);
       strips(canvas, [names, canvas.height - strip + 6, canvas.width - names - 8, strip - 14]);
     },

@@ -78,9 +78,13 @@ gymnosoma.Show.scene("limb", (animal) => {
         for (const stick of sticks()) view.polyline(stick, colours.bone, thick);
         for (const [body] of limb.sticks) view.disc(...place(body, [0, 0, 0]), 0.3 * thick + 1.5, colours.edge);
         const scale = (0.4 * reach) / 8.5;
+        view.polyline([[view.low[0], paw[1][1]], [view.high[0], paw[1][1]]], colours.edge, 2);
+        view.label("ground", view.low[0], paw[1][1], canvas.muted, 11, [0, 0.5], [12, 12], canvas.plate);
         view.arrow(...paw[1], scale * limb.paw_force[0], scale * limb.paw_force[1], canvas.goal, 4);
         view.arrow(...paw[1], scale * reaction[0], scale * reaction[1], canvas.ink, 2);
-        view.label("ground on paw", paw[1][0], paw[1][1], canvas.muted, 11, [0, 0.5], [14, 0], canvas.plate);
+        const tip = [paw[1][0] + scale * limb.paw_force[0], paw[1][1] + scale * limb.paw_force[1]];
+        view.label("target", ...tip, canvas.goal, 11, [0, 0.5], [12, -9], canvas.plate);
+        view.label("force of the ground", ...tip, canvas.ink, 11, [0, 0.5], [12, 9], canvas.plate);
         const push = [wrench[0], wrench[1]];
         view.disc(...ankle, 16, [...canvas.cold, 45]);
         view.arrow(ankle[0] - 0.6 * scale * push[0], ankle[1] - 0.6 * scale * push[1], 0.6 * scale * push[0], 0.6 * scale * push[1], canvas.cold, 3);
@@ -131,6 +135,8 @@ run.save("limb.npz")`;
     canvas.raster(area, cells);
     canvas.label("activation", area[0] - 6, area[1] + 0.5 * area[3] - 8, canvas.ink, 11, [1, 0.5]);
     canvas.label(`${MUSCLES} muscles`, area[0] - 6, area[1] + 0.5 * area[3] + 8, canvas.muted, 9, [1, 0.5]);
+    const most = [...activation.keys()].sort((a, b) => activation[b] - activation[a]).slice(0, 3).map((m) => limb.muscles[m]);
+    canvas.label(`most active: ${most.join(", ")}`, area[0] + 6, area[1] + 10, canvas.ink, 10, [0, 0.5], [0, 0], canvas.plate);
   }
 
   return scene;

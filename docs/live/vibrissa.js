@@ -118,7 +118,7 @@ run.save("vibrissa.npz")`;
   }
 
   function traces(canvas, area) {
-    const rows = [["angle", "base angle", "°", 20, canvas.ink], ["M", "M", "N m", 0.1e-6, canvas.warm], ["Fy", "Fy", "N", 5e-6, canvas.cold], ["Fx", "Fx", "N", 1e-6, canvas.goal]];
+    const rows = [["angle", "base angle", "°", 20, canvas.ink], ["M", "moment M", "N m", 0.1e-6, canvas.warm], ["Fy", "transverse force Fy", "N", 5e-6, canvas.cold], ["Fx", "axial force Fx", "N", 1e-6, canvas.goal]];
     const height = (area[3] - 18) / 4, time = moments.column("time");
     rows.forEach(([name, title, unit, least, colour], k) => {
       const column = moments.column(name);

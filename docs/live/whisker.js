@@ -154,7 +154,7 @@ run.save("whisker.npz")`;
         canvas.box([x, area[1] + area[3] - 4, (4 * area[2]) / SAMPLES + 0.5, 4], slipped[(count - shown + i) % SAMPLES] ? canvas.goal : canvas.warm);
       }
     });
-    canvas.label(`M on the base, ± ${C.quantity(limit, "N m")}, ${Math.round(1e3 * SHOWN)} ms`, area[0] + 6, area[1] + 10, canvas.muted, 11);
+    canvas.label(`moment at the base, ± ${C.quantity(limit, "N m")}, ${Math.round(1e3 * SHOWN)} ms`, area[0] + 6, area[1] + 10, canvas.muted, 11);
   }
 
   /** Power of the moment by frequency, up to 2 kHz, of what the trace shows. */
@@ -175,7 +175,7 @@ run.save("whisker.npz")`;
     canvas.box(area, canvas.card);
     panel.inside(() => panel.polygon([...line, [top, -5]], canvas.aft));
     for (const kHz of [0.5, 1, 1.5]) canvas.label(`${kHz} kHz`, panel.at(kHz * 1e3 * SHOWN, 0)[0], area[1] + area[3] - 10, canvas.ink, 10, [0.5, 0.5]);
-    canvas.label("power of M, log10 (nN m)²", area[0] + 6, area[1] + 10, canvas.muted, 11);
+    canvas.label("power of the moment, log10 (nN m)²", area[0] + 6, area[1] + 10, canvas.muted, 11);
   }
 
   /** Fourier transform in place, of a power of two numbers. */

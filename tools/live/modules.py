@@ -372,6 +372,7 @@ def limb() -> Live:
             "pushed": list(animal.model.bodies).index("ankle_extension"),
             "posture": POSTURE.tolist(),
             "pattern": pattern.tolist(),
+            "muscles": [model_picture.MUSCLES.get(name, name) for name in animal.model.muscles],
             "arm": k["arm"].tolist(),
             "stretch": STRETCH,
             "rate": RATE,
