@@ -10,6 +10,7 @@ import contextlib
 import io
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -31,9 +32,9 @@ def printed(code: str, names: dict[str, Any], label: str) -> str:
 
 def shell(commands: str) -> str:
     """Return the output of commands, and of the errors of a failed one."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    env = {**os.environ, "PATH": path, "SDL_VIDEODRIVER": "dummy", "COLUMNS": "100"}
-    ended = subprocess.run(["bash", "-e", "-c", commands], capture_output=True, text=True, env=env)
+    command = f'gymnosoma() {{ {shlex.quote(sys.executable)} -m gymnosoma "$@"; }}\n{commands}'
+    env = {**os.environ, "SDL_VIDEODRIVER": "dummy", "COLUMNS": "100"}
+    ended = subprocess.run(["bash", "-e", "-c", command], capture_output=True, text=True, env=env)
     return ended.stdout + ended.stderr * (ended.returncode != 0)
 
 

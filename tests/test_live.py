@@ -234,3 +234,13 @@ def parts(link):
     for part in link.removeprefix("#worm:").split(","):
         name, value = part.split("=")
         yield name, float(value)
+
+
+def test_a_phone_shows_a_table_with_narrow_columns_row_by_row(browser, tmp_path):
+    static, cell = Path(__file__).parent.parent / "docs" / "static", "<td>some words in a column</td>"
+    rows = [f"<div class=table-wrapper><table><tbody><tr>{n * cell}</tr></tbody></table></div>" for n in (2, 3)]
+    page = f"<meta name=viewport content='width=device-width'><script src={static / 'tables.js'}></script>"
+    (tmp_path / "page.html").write_text("<!doctype html>" + page + "<div style='width: 9em'>" + "".join(rows))
+    browser.get((tmp_path / "page.html").as_uri())
+    found = "return [...document.querySelectorAll('.table-wrapper')].map((one) => one.classList.contains('stack'));"
+    assert browser.execute_script(found) == [False, True]

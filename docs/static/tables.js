@@ -1,10 +1,16 @@
-/* Tables that are wider than their place get a label on each cell, with which a narrow screen shows them row by row. */
+/* Tables that are wider than their place, or that have more than two columns and a row of many lines, get a label on each
+   cell, with which a narrow screen shows them row by row. */
 "use strict";
+const MOST = 5; // em, three lines
+function squeezed(row) {
+  return row.cells.length > 2 && row.offsetHeight > MOST * parseFloat(getComputedStyle(row).fontSize);
+}
 function stack() {
   for (const wrapper of document.querySelectorAll(".table-wrapper:not(.stack)")) {
-    if (wrapper.scrollWidth <= wrapper.clientWidth) continue;
+    const rows = [...wrapper.querySelectorAll("tbody tr")];
+    if (wrapper.scrollWidth <= wrapper.clientWidth && !rows.some(squeezed)) continue;
     const heads = [...wrapper.querySelectorAll("thead th")].map((head) => head.textContent);
-    for (const row of wrapper.querySelectorAll("tbody tr")) {
+    for (const row of rows) {
       [...row.cells].forEach((cell, k) => {
         if (!cell.textContent.trim()) cell.classList.add("none");
         else if (k && heads[k]) cell.dataset.label = `${heads[k]}: `;
