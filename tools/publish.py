@@ -298,9 +298,9 @@ def stale(root: Path) -> Iterator[str]:
         if shipped(env_id).is_dir() and (problem := outdated(env_id, find_policy(env_id, "trained"))):
             yield f"assets/policies: {problem}"
     yield from stale_pictures(root)
-    for name, page in LIVE.items():
+    for name, make in LIVE.items():
         try:
-            page()
+            make()
         except (ValueError, KeyError) as error:
             yield f"docs/live/{name}.js: cannot be built: {error}"
     floors, gates = floors_of(rows), published_rows()
