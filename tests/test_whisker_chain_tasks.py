@@ -260,11 +260,25 @@ def test_actions_add_to_the_animal(env_id):
         task.hooks.command(100.0 * actions, rows, memory)
         assert memory["turned"].tolist() == [0.0, 0.0, 1.0]
     else:
-        added = task.residual_scale * (task.gain**2 / task.control_rate if env_id == IDS[3] else 1.0)
+        smooth = 1.0 / 6.0 if env_id == IDS[0] else 1.0  # over 20 ms
+        added = smooth * task.residual_scale * (task.gain**2 / task.control_rate if env_id == IDS[3] else 1.0)
         assert np.diff(rates) == pytest.approx(0.01 * added)
     for reference in [one for name, one in references(type(task)).items() if name != "guess"]:
         with pytest.raises(ValueError, match="actions must be one of trajectory, got 'residual'"):
             reference.make(task)
+
+
+def test_the_answer_is_the_observed_estimate():
+    """With residual actions, also while it changes; it is good 12 ms after the touch."""
+    envs = gymnasium.make_vec(IDS[0], num_envs=64)
+    observations, info = envs.reset(seed=0)
+    places = np.full(64, np.nan)
+    for _ in range(55):
+        seen = envs.task.layout.unpack(observations)
+        observations, *_ = envs.step(np.zeros((64, 4), np.float32))
+        assert envs.batch.memory["answer"] == pytest.approx(seen["estimate"], abs=1e-6)
+        places = np.where(np.isclose(seen["felt"][:, 0], 0.012), seen["estimate"][:, 0], places)
+    assert np.nanmedian(np.abs(places - info["peg_place"])) < 0.03 and np.isfinite(places).sum() > 10
 
 
 def test_the_animal_tells_where_it_has_felt_the_peg():

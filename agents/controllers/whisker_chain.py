@@ -153,7 +153,8 @@ class Localizer(StatefulController):
         speed (rad/s): Angular velocity of the sweep.
         threshold (N): Fx below minus the threshold in two successive periods is a touch.
         stop (rad): Angle over which the base decelerates after the touch.
-        wait (s): Time from touch to estimate. The wrench is averaged over the second half of it.
+        wait (s): Time from touch to answer. The wrench of the last period is used in the first half of it, and the mean
+            wrench in the second.
         length (m): Length of the whisker.
     """
 
@@ -181,18 +182,18 @@ class Localizer(StatefulController):
         )
         # Whole numbers, which do not depend on rounding errors of the time.
         since, wait = np.rint((t - memory["touch"]) * self.control_rate), round(self.wait * self.control_rate, 6)
-        averaging = (since > 0.5 * wait) & (since <= wait)
+        solving = (since > 0.0) & (since <= wait)
+        samples = np.maximum(np.floor(np.minimum(since, wait)) - np.floor(0.5 * wait), 1.0)
         for name, value in wrench.items():
-            memory[name] = memory[name] + np.where(averaging, value, 0.0)
+            memory[name] = np.where(solving, value + np.where(samples > 1.0, memory[name], 0.0), memory[name])
         valid = memory["transverse"] < 0.0
         force = np.where(valid, memory["transverse"], -1.0)
         place = np.clip(memory["moment"] / (force * self.length), 0.2, 1.0)
-        samples = np.maximum(np.floor(np.minimum(since, wait)) - np.floor(0.5 * wait), 1.0)
         pushed = -memory["moment"] / samples / np.interp(place, self._places, self._stiffness)
         force = force * np.cos(pushed) + np.where(valid, memory["axial"], 0.0) * np.sin(pushed)
         place = np.clip(memory["moment"] / (force * self.length), 0.2, 1.0)
         memory["place"] = np.where(valid, place, memory["place"])
-        memory["bearing"] = np.where(valid & averaging, signals["base_angle"] - pushed, memory["bearing"])
+        memory["bearing"] = np.where(valid & solving, signals["base_angle"] - pushed, memory["bearing"])
         brake = self.speed**2 / (2.0 * self.stop)
         press = np.where(
             np.isinf(memory["touch"]), self.towards(signals, self.speed, 1000.0), self.towards(signals, 0.0, brake)

@@ -43,8 +43,8 @@ SENSOR = (0.01e-6, 0.2e-6, 0.2e-6)
 MICRO = 1e-6
 
 SMOOTHING, FOLLOWING = 0.02, 75.0
-"""Time constant (s) of amplitude and set point of a commanded whisk, and natural frequency (1/s) of the base that
-follows it."""
+"""Time constant (s) of amplitude and set point of a commanded whisk and of a rate added in `Localize`, and natural
+frequency (1/s) of the base that follows a whisk."""
 
 
 class WhiskerTask(Task):

@@ -17,7 +17,7 @@ from ..core.model.control import Floats
 from ..core.model.quantities import Option
 from .params import table
 from .statics import static_stiffness
-from .task import ACCELERATION, MICRO, WhiskerTask, limited
+from .task import ACCELERATION, MICRO, SMOOTHING, WhiskerTask, limited
 
 RIGHT, WRONG = 1.0, 2.0
 """Endings: the committed answer was right; it was wrong."""
@@ -77,10 +77,11 @@ class Localize(PegTask):
     decayed, solves the statics and commits the solution, which takes 0.42 s. The reference ``quick`` does the same at
     230 deg/s. ``guess`` commits the middle of the ranges without touching the peg.
 
-    By default, actions add to this controller, including its answers: zeros give no answer until the animal commits
-    its own estimate, which is observed. In the other modes, the action has an estimate of both numbers and ``commit``.
-    The task is hard because the position can only be inferred from the wrench of the bent whisker, which vibrates after
-    the touch, and because waiting costs reward. ``info`` has the correct answers for supervised learning.
+    By default, actions add to this controller: to the rate of the base, smoothed with a time constant of 20 ms, and to
+    its answer. Its estimate is observed from the touch on. Its ``commit`` rises after the touch and becomes positive
+    when the animal answers. In the other modes, the action has both numbers and ``commit``. The task is hard because
+    the position can only be inferred from the wrench of the bent whisker, which vibrates after the touch, and because
+    waiting costs reward. ``info`` has the correct answers for supervised learning.
 
     ## Rewards
 
@@ -117,7 +118,9 @@ class Localize(PegTask):
     physiology = measures("whisker_chain", "Localize", PegTask.physiology, gentle=gentle_uN)
     commitment = 0.02
     """Time (s) for which ``commit`` must be positive."""
-    residual_scale = 2.0
+    residual_scale = 5.0
+    largest_correction = (0.1, 0.15, 3.0)
+    """Change of the animal's own distance (lengths), bearing (rad) and ``commit`` by an action of 1."""
     speed, fall, stop, wait = 1.745, 1e-6, 0.07, 0.12
     """The animal's own controller: rate of the sweep (rad/s), fall of Fx (N) that signals a touch, angle over which it
     decelerates (rad), and time from touch to answer (s)."""
@@ -125,10 +128,11 @@ class Localize(PegTask):
     """Distances (lengths) of pegs with known static stiffness."""
     observes = {"held": Field(1, "s", 0.02, "time since ``commit`` became positive; 0 if it is not")}
     remembers = {"held": "f8", "committed": "f8", "answer": "3f8", "estimate": "3f8"}
-    remembers |= {"passed": "f8", "touch": "f8", "wrench": "3f8"}
+    remembers |= {"passed": "f8", "touch": "f8", "since": "f8", "added": "f8", "wrench": "3f8"}
     """Number of periods of ``commit``; time of the answer (s); current answer and that of the animal's own controller:
     distance (lengths), bearing (rad) and ``commit``. Of this controller: number of periods with a fall of Fx, time of
-    the touch (s), and sum of M, Fx, Fy (N m, N) since half of ``wait``."""
+    the touch (s), number of periods since then, rate added by actions (rad/s), and M, Fx, Fy (N m, N): of the last
+    period, or, from half of ``wait`` on, their sum."""
     reported = [*PegTask.reported, "committed"]
     informs = {"is_success": "?", "error": "f8", "place_error": "f8"}
     answers = {
@@ -145,16 +149,22 @@ class Localize(PegTask):
         super().__init__(**arguments)
         self.stiffness = np.array([static_stiffness(place) for place in self.places])
         """Static moment (N m) per angle (rad) against a peg at each of ``places``."""
+        self.waited = float(round(self.wait * self.control_rate))
+        """Number of control periods from the touch to the animal's answer."""
 
     def fields(self):
         meaning = "distance, bearing and ``commit`` of the animal's own controller"
-        own = {"estimate": Field(3, "lengths, rad, 1", (1.0, 0.5, 1.0), meaning)}
+        own = {
+            "estimate": Field(3, "lengths, rad, 1", (1.0, 0.5, 1.0), meaning),
+            "added": Field(1, "rad/s", self.residual_scale, "rate that actions have added to the animal's own"),
+            "felt": Field(1, "s", 0.02, "time since the animal's own controller felt the peg; 0 before, at most 0.1"),
+        }
         return super().fields() | (own if self.actions == "residual" else {})
 
     def action_fields(self, mode=None):
         fields = super().action_fields(mode)
         if (mode or self.actions) == "residual":
-            for name, largest in (("place", 0.4), ("bearing", 0.45), ("commit", 2.0)):
+            for name, largest in zip(self.answers, self.largest_correction, strict=True):
                 meaning = f"{fields[name].meaning}; added to that of the animal's own controller"
                 fields[name] = replace(fields[name], low=-largest, high=largest, meaning=meaning)
         return fields
@@ -171,24 +181,29 @@ class Localize(PegTask):
             if self.actions == "residual":
                 memory.answer[j] += memory.estimate[j]
 
-    def own(self, added, row, memory):
+    def listen(self, row: Any, memory: Any) -> Any:
+        """Update the estimate of the animal's own controller at the end of a period."""
         angle, rate, time = row.link_angle[0], row.base_rate, row.time + 0.5 / self.control_rate
         memory.passed = memory.passed + 1.0 if self.felt(row, memory, 1) < -self.fall else 0.0
         if math.isinf(memory.touch) and memory.passed >= 2.0:
             memory.touch, memory.estimate[1] = time, angle - 2.0 * rate / self.control_rate
         # Whole numbers, which do not depend on rounding errors of the time.
-        since, wait = np.rint((time - memory.touch) * self.control_rate), np.rint(self.wait * self.control_rate)
-        if 0.5 * wait < since <= wait:
-            self.solve(row, memory, since - math.floor(0.5 * wait))
-        # Start early enough for the commitment to end with the estimate.
-        if since > wait - self.commitment * self.control_rate + 1.0:
-            memory.estimate[2] = 1.0
-        boost = added * self.control_rate
-        if since > wait:
-            return self.towards(-2.0 if angle > -0.2 else 0.0, row, 500.0) + boost
-        if math.isinf(memory.touch):
-            return self.towards(self.speed, row, 1000.0) + boost
-        return self.towards(0.0, row, self.speed**2 / (2.0 * self.stop)) + boost
+        memory.since = np.rint((time - memory.touch) * self.control_rate)
+        if 0.0 < memory.since <= self.waited:
+            self.solve(row, memory, max(memory.since - math.floor(0.5 * self.waited), 1.0))
+        # Positive early enough for the commitment to end with the estimate.
+        last = self.waited - self.commitment * self.control_rate + 1.0
+        memory.estimate[2] = limited(memory.since / last - 1.0, 1.0)
+
+    def own(self, added, row, memory):
+        period, before = 1.0 / self.control_rate, memory.added
+        memory.added += (added - before) * (period / (period + SMOOTHING))
+        rate, limit = self.speed, 1000.0
+        if math.isfinite(memory.touch):
+            rate, limit = 0.0, self.speed**2 / (2.0 * self.stop)
+        if memory.since > self.waited:
+            rate, limit = -2.0 if row.link_angle[0] > -0.2 else 0.0, 500.0
+        return self.towards(rate + before, row, limit) + (memory.added - before) * self.control_rate
 
     def solve(self, row: Any, memory: Any, samples: Any) -> Any:
         """Estimate the place of the peg from the mean wrench of a number of samples.
@@ -197,7 +212,7 @@ class Localize(PegTask):
         computed from M and the stiffness of the whisker against a peg at s.
         """
         for i in range(3):
-            memory.wrench[i] += self.felt(row, memory, i)
+            memory.wrench[i] = self.felt(row, memory, i) + (memory.wrench[i] if samples > 1.0 else 0.0)
         moment, axial, force = memory.wrench[0], memory.wrench[1], memory.wrench[2]
         if force < 0.0:
             place = min(max(moment / (force * row.length), 0.2), 1.0)
@@ -209,6 +224,8 @@ class Localize(PegTask):
     def sense(self, row, memory, observation):
         super().sense(row, memory, observation)
         observation.held[0] = memory.held / self.control_rate
+        if self.actions == "residual":
+            observation.felt[0] = min(max(memory.since / self.control_rate, 0.0), 0.1)
 
     def error(self, memory: Any) -> Any:
         """Return the distance (lengths) between the peg and its estimate."""
@@ -233,6 +250,7 @@ class Localize(PegTask):
         if math.isinf(memory.committed) and memory.held >= max(np.rint(self.commitment * self.control_rate), 1.0):
             memory.committed = row.time
             prize = self.worth(row, memory)
+        self.listen(row, memory)
         return value + prize
 
     def ending(self, row, memory):
