@@ -59,7 +59,7 @@ def test_examples_of_a_page_print_what_it_shows(page, tmp_path, monkeypatch, cap
 def test_a_guide_opens_with_what_you_can_do_and_shows_output(page):
     title, opening, rest = page.read_text("utf-8").split("\n\n", 2)
     assert title.startswith("# ") and opening.startswith("You ")
-    assert re.search(r"^(```text\n.|!\[|\| ?-|```\{include\})", rest, re.MULTILINE)
+    assert re.search(r"^(```(text|console)\n.|!\[|\| ?-|```\{include\})", rest, re.MULTILINE)
 
 
 def places(page):
