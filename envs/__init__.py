@@ -105,7 +105,7 @@ CATALOGUE = (
     CatalogueEntry("WhiskerRegulate-v0", "whisker_rod.tasks:Regulate", 500, 400.0),
     CatalogueEntry("WhiskerTexture-v0", "whisker_rod.tasks:Texture", 1000, None, ranked=False),
     CatalogueEntry("HindlimbHold-v0", "neuromechanic.tasks:HindlimbHold", 500, 350.0),
-    CatalogueEntry("StandGains-v0", "neuromechanic.tasks:StandGains", 520, 250.0, ranked=False),
+    CatalogueEntry("StandGains-v0", "neuromechanic.tasks:StandGains", 280, 130.0, ranked=False),
 )
 
 ANIMALS |= {

@@ -23,7 +23,7 @@ from .animal import Neuromechanic
 from .contact import SLIP
 from .hindlimb import PAW_FORCE, POSTURE, STRETCH_DELAY, hindlimb, stretch_reflex
 from .model import changed
-from .standing import DAMPING, HOLD, LEG, RAMP, STIFFNESS, ramp_and_hold, splay, standing, upright
+from .standing import DAMPING, LEG, RAMP, STIFFNESS, ramp_and_hold, splay, standing, upright
 from .task import NeuromechanicTask, move_on
 
 FALLEN, BEYOND, DOWN = 10.0, 11.0, 12.0
@@ -368,11 +368,11 @@ class StandGains(NeuromechanicTask):
     """Range from which the stance is drawn, hip widths."""
     largest_lean, lowest_hips = 1.2, 0.4 * LEG
     """Largest angle of torso or legs from the vertical (rad) and lowest height of the hips (m) of a standing figure."""
-    pushes, growth = 8, 0.05
+    pushes, growth = 8, 0.06
     """Number of pushes, and increase in speed from push to push (m/s)."""
-    soonest, latest = 2.6, 3.4
+    soonest, latest = 1.2, 1.8
     """Least and greatest time from the onset of a push to that of the next, s."""
-    ramp, hold = RAMP, HOLD
+    ramp, hold = RAMP, 0.4
     """Duration of the platform's acceleration and of its deceleration, and time between them, s."""
     largest_torque = 200.0
     """Limit of a hip's torque, and its scale in the reward, N m."""
