@@ -25,14 +25,15 @@ from .sensor import SENSOR, follow_moment, level, take_samples
 SPEEDS, DISTANCES = (0.03, 0.4), (0.978, 0.992)
 """Ranges of the commanded speed (m/s) and distance (lengths) of the plate."""
 
-SPEED_STEP, DISTANCE_STEP = 0.02, 1e-3
-"""Largest change of speed (m/s) and distance (lengths) in a control period."""
-
 LENGTHS = (5e-6, 50e-6)
 """Memory lengths (m) of the finest and the coarsest texture."""
 
 LAG = 0.01
 """Time constant (s) of the plate's response to commands."""
+
+EASE = 0.03
+"""Time constant (s) with which commands of speed and distance follow the actions, as muscles do. Together with `LAG`,
+it keeps actions from shaking the whisker in its own modes."""
 
 CENTRE = 0.985
 """Middle of the distances, lengths."""
@@ -40,10 +41,10 @@ CENTRE = 0.985
 ADDED = ", added to the animal's own"
 
 LEVELS = (
-    np.array([0.02, 0.47, 0.76, 1.02, 1.94, 2.32]),
-    np.array([0.05, 0.075, 0.1, 0.13, 0.16, 0.2]),
+    np.array([-0.6, -0.16, 0.11, 0.46, 0.71, 0.98, 1.19]),
+    np.array([0.03, 0.04, 0.05, 0.07, 0.09, 0.12, 0.15]),
 )
-"""Levels of the second mode, log10 (nN m)^2, and the constant speeds (m/s) that cause them at L = 22 um and 0.985
+"""Levels of the second mode, log10 (nN m)^2, and the constant speeds (m/s) that cause them at L = 25 um and 0.985
 lengths."""
 
 FORCE, SLOPE = 0.805e-6, 1.64e-5
@@ -198,24 +199,40 @@ class RodTask(Task):
 class PlateTask(RodTask):
     """Base class for tasks with the speed and the distance of the plate as actions.
 
-    By default, actions add to the speed that the animal's own controller commands, and to its distance of 0.985
-    lengths.
+    By default, actions multiply the speed that the animal's own controller commands by 0.2 to 5, and add to its
+    distance of 0.985 lengths. The plate follows slowly, as muscles do: the command approaches the action with a time
+    constant of 30 ms, and the plate the command with one of 10 ms.
     """
+
+    observes = {"speed_command": Field(1, "m/s", 0.2, "commanded speed of the plate, which its speed approaches")}
+    remembers = {"speed_command": "f8", "distance_command": "f8"}
+    """Speed (m/s) and distance (lengths) that the plate approaches."""
+    faster = math.log(5.0)
+    """Largest change of the logarithm of the animal's own speed by an action."""
+
+    def __init__(self, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self.eased = -float(np.expm1(-1.0 / (EASE * self.control_rate)))
+        """Fraction of the difference from an action by which the command changes in a period."""
+
+    def begin(self, episodes: EpisodeStart, rows: Rows) -> None:
+        super().begin(episodes, rows)
+        episodes.memory["speed_command"] = self.start_speed
+        episodes.memory["distance_command"] = rows["plate_distance"] / rows["length"]
 
     def plate_place(self) -> dict[str, Field]:
         return {"plate_offset": Field(1, "lengths", 0.01, f"distance of the plate minus {CENTRE:g} lengths")}
 
     def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
-        late = f"approached with a time constant of {1e3 * LAG:g} ms, by at most"
-        speeds, distances, added = SPEEDS, DISTANCES, ""
+        late = f"approached with time constants of {1e3 * EASE:g} and {1e3 * LAG:g} ms"
+        speed = ActionField(1, *SPEEDS, "m/s", f"speed of the plate along x; {late}")
+        distances, added = DISTANCES, ""
         if (mode or self.actions) == "residual":
-            speeds, distances, added = (-0.2, 0.2), (DISTANCES[0] - CENTRE, DISTANCES[1] - CENTRE), ADDED
-        speed = f"speed of the plate along x{added}; {late} {SPEED_STEP:g} m/s per period"
-        distance = f"distance of the plate{added}; {late} {DISTANCE_STEP:g} lengths per period"
-        return {
-            "plate_speed": ActionField(1, *speeds, "m/s", speed),
-            "plate_distance": ActionField(1, *distances, "lengths", distance),
-        }
+            meaning = f"logarithm of a factor of the animal's own speed of the plate; {late}"
+            speed = ActionField(1, -self.faster, self.faster, "1", meaning)
+            distances, added = (DISTANCES[0] - CENTRE, DISTANCES[1] - CENTRE), ADDED
+        distance = f"distance of the plate{added}; {late}"
+        return {"plate_speed": speed, "plate_distance": ActionField(1, *distances, "lengths", distance)}
 
     @abstractmethod
     def own(self, row: Any, memory: Any) -> Any:
@@ -224,14 +241,14 @@ class PlateTask(RodTask):
     def command(self, row: Any, memory: Any, action: Any, drive: Any) -> None:
         speed, distance = self.meaning(action, 0), self.meaning(action, 1)
         if self.actions == "residual":
-            speed = min(max(speed + self.own(row, memory), SPEEDS[0]), SPEEDS[1])
+            speed = min(max(self.own(row, memory) * math.exp(speed), SPEEDS[0]), SPEEDS[1])
             distance += CENTRE
-        change = self.answered * (speed - memory.plate_speed)
-        memory.plate_speed += min(max(change, -SPEED_STEP), SPEED_STEP)
+        memory.speed_command += self.eased * (speed - memory.speed_command)
+        memory.distance_command += self.eased * (distance - memory.distance_command)
+        memory.plate_speed += self.answered * (memory.speed_command - memory.plate_speed)
         super().command(row, memory, action, drive)
-        largest = DISTANCE_STEP * row.length
-        way = self.answered * (distance * row.length - row.plate_distance)
-        drive[1] = min(max(way, -largest), largest) * self.control_rate
+        way = self.answered * (memory.distance_command * row.length - row.plate_distance)
+        drive[1] = way * self.control_rate
 
     def sense(self, row, memory, observation):
         super().sense(row, memory, observation)
@@ -293,6 +310,8 @@ class Texture(PlateTask):
     slow, settling = 0.04, 0.04
     """Speed (m/s) of the animal's own sweep, and time (s) on a texture before it uses the levels."""
     middle, reach = math.sqrt(LENGTHS[0] * LENGTHS[1]), 0.5 * math.log(LENGTHS[1] / LENGTHS[0])
+    correction = 0.5
+    """Largest change of the logarithm of the animal's own answer by an action."""
     finest_um, coarsest_um = (1e6 * length for length in LENGTHS)
     observes = {
         "since": Field(1, "s", 0.1, "time on this texture"),
@@ -316,11 +335,9 @@ class Texture(PlateTask):
         self.periods = max(round(self.span * self.control_rate), 1)
 
     def action_fields(self, mode=None):
-        added = ADDED if (mode or self.actions) == "residual" else ""
+        added, reach = (ADDED, self.correction) if (mode or self.actions) == "residual" else ("", self.reach)
         meaning = f"logarithm of the answer over the middle of its range{added}"
-        return super().action_fields(mode) | {
-            "answer": ActionField(1, -self.reach, self.reach, "1", meaning, "memory_length")
-        }
+        return super().action_fields(mode) | {"answer": ActionField(1, -reach, reach, "1", meaning, "memory_length")}
 
     def conditions(self, episodes):
         memory, length = episodes.memory, self.hidden["memory_length"]
@@ -511,45 +528,57 @@ class Regulate(PlateTask):
 
     | hidden quantity | distribution             |
     |-----------------|--------------------------|
-    | L               | 10 to 50 um, log-uniform |
+    | L               | 15 to 50 um, log-uniform |
 
-    The goal, which is part of the observation, is a level of this power. A new goal is drawn from {goals} log10
-    (nN m)^2 every {span:g} s. The animal's own controller sweeps at a speed that depends on the goal, and corrects it
-    by integral feedback from the level. The task is hard because the texture must be inferred from noisy samples of the
-    vibration that it causes.
+    The level is the mean of this power, with weights that decrease with a time constant of {mean_ms:g} ms: within a
+    cycle of stick and slip, the power itself changes by a factor of 3. The goal, which is part of the observation, is
+    drawn from {goals} log10 (nN m)^2 every {span:g} s. The animal's own controller sweeps at a speed that depends on
+    the goal, and corrects it by integral feedback from the sensed level. The task is hard because the texture must be
+    inferred from noisy samples of the vibration that it causes, because the plate and the level follow late, and
+    because fast sweeps lock the vibration at levels above 1.9.
 
     ## Rewards
 
     The reward of each step is ``r = 1 / (1 + 9 e^2)``:
 
     * ``e = max(|level - goal| - {near:g}, 0) / {margin:g}``, where level and goal are in log10 (nN m)^2: full reward
-      within {near:g}, a factor of 1.12 in power, and 0.1 at a distance of 0.3
+      within {near:g}, a factor of 1.26 in power, and 0.1 at a distance of 0.35
 
     It rewards precision. ``info["error"]`` is the level minus the goal, and ``info["held"]`` the fraction of the
     episode's {duration:g} s within {near:g} of the goal.
     """
 
     options = {**RodTask.options, "goal": Option(-3.0, 3.0, "log10 (nN m)^2", "constant level to hold")}
-    hidden = {"memory_length": Hidden(10e-6, 50e-6, logarithmic=True)}
-    observes = {"goal": Field(1, "log10 (nN m)^2", 1.0, "level to hold in the band around 200 Hz")}
-    remembers = {"goal": "f8", "later": "3f8", "periods_held": "f8", "missing": "f8", "correction": "f8"}
-    """Current goal, later goals, and the number of periods close to the goal. Of the animal's own controller: mean
-    error and logarithm of a factor of the speed."""
+    hidden = {"memory_length": Hidden(15e-6, 50e-6, logarithmic=True)}
+    observes = {
+        "goal": Field(1, "log10 (nN m)^2", 1.0, "level to hold in the band around 200 Hz"),
+        "felt_level": Field(1, "log10 (nN m)^2", 1.0, "level of the sensed moment in this band"),
+    }
+    remembers = {"goal": "f8", "later": "3f8"}
+    remembers |= dict.fromkeys(("periods_held", "power", "felt_power", "correction"), "f8")
+    """Current goal, later goals, and the number of periods close to the goal. Mean power, true and sensed, (N m)^2. Of
+    the animal's own controller: logarithm of a factor of the speed."""
     reported = [*PlateTask.reported, "goal"]
     informs = {"error": "f8", "held": "f8"}
     band = BANDS.index(200.0)
-    goals = (0.5, 2.0)
+    goals = (-0.2, 1.1)
     """Range of the goals, log10 (nN m)^2."""
-    near, margin = 0.05, 0.25
+    near, margin = 0.1, 0.25
     """Largest error with full reward, and the additional error at which the reward is 0.1."""
     span = 0.25
     """Time between changes of the goal, s."""
     duration = 1.0
     """Duration of an episode, s."""
-    gain, share = 0.015, 0.2
-    """The animal's own controller: change of the logarithm of the speed in a period per mean error, log10 (nN m)^2, and
-    weight of the newest error in the mean."""
+    mean_ms = 20.0
+    """Time constant of the mean power, ms."""
+    gain = 0.003
+    """The animal's own controller: change of the logarithm of the speed in a period per error, log10 (nN m)^2."""
     levels, speeds = LEVELS
+
+    def __init__(self, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self.newest = -float(np.expm1(-1e3 / (self.mean_ms * self.control_rate)))
+        """Weight of the newest power in the mean."""
 
     def conditions(self, episodes):
         goals = episodes.draw(lambda rng: rng.uniform(*self.goals, 4))
@@ -559,10 +588,9 @@ class Regulate(PlateTask):
         return {"memory_length": episodes.hidden("memory_length")}
 
     def own(self, row, memory):
-        error = memory.goal - memory.band_level[self.band]
         if row.time + 0.5 / self.control_rate > SETTLING:
-            memory.missing += self.share * (error - memory.missing)
-        memory.correction = min(max(memory.correction + self.gain * memory.missing, -1.5), 1.5)
+            change = self.gain * (memory.goal - level(memory.felt_power))
+            memory.correction = min(max(memory.correction + change, -1.5), 1.5)
         return interpolated(memory.goal, self.levels, self.speeds) * math.exp(memory.correction)
 
     def command(self, row, memory, action, drive):
@@ -573,12 +601,18 @@ class Regulate(PlateTask):
 
     def error(self, row: Any, memory: Any) -> Any:
         """Return the level minus the goal, log10 (nN m)^2."""
-        return level(row.band_power[self.band]) - memory.goal
+        return level(memory.power) - memory.goal
 
     def worth(self, row, memory):
+        memory.power += self.newest * (row.band_power[self.band] - memory.power)
+        memory.felt_power += self.newest * (10.0 ** (memory.band_level[self.band] - 18.0) - memory.felt_power)
         error = self.error(row, memory)
         memory.periods_held += tolerance(error, -self.near, self.near, 0.0)
         return tolerance(error, -self.near, self.near, self.margin)
+
+    def sense(self, row, memory, observation):
+        super().sense(row, memory, observation)
+        observation.felt_level[0] = level(memory.felt_power)
 
     def info(self, row, memory, info):
         super().info(row, memory, info)
