@@ -103,7 +103,6 @@ CATALOGUE = (
     CatalogueEntry("WhiskerWhisk-v0", "whisker_chain.tasks:Whisk", 500, 450.0),
     CatalogueEntry("WhiskerSweep-v0", "whisker_rod.tasks:Sweep", 500, 400.0, {"history": 3}),
     CatalogueEntry("WhiskerRegulate-v0", "whisker_rod.tasks:Regulate", 500, 400.0),
-    CatalogueEntry("WhiskerTexture-v0", "whisker_rod.tasks:Texture", 1000, None, ranked=False),
     CatalogueEntry("HindlimbHold-v0", "neuromechanic.tasks:HindlimbHold", 500, 350.0),
     CatalogueEntry("StandGains-v0", "neuromechanic.tasks:StandGains", 280, 130.0, ranked=False),
 )

@@ -44,7 +44,7 @@ GUESS = "guess"
 
 MEASURED = {
     "StandGains-v0": "a fall is a failure of the task itself",
-    **dict.fromkeys(("WhiskerLocalize-v0", "WhiskerTexture-v0"), "a wrong answer is the score"),
+    "WhiskerLocalize-v0": "a wrong answer is the score",
 }
 """Ids in which a failure is part of the score, and why."""
 

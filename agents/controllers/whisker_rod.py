@@ -1,4 +1,4 @@
-"""Reference controllers of the whisker rod: constant sweeps, texture estimation, keeping contact or a level.
+"""Reference controllers of the whisker rod: constant sweeps, keeping contact or a level.
 
 They require a task: actions set the place of the plate, while the drive of the whisker is the velocity of the plate.
 """
@@ -17,14 +17,12 @@ from gymnosoma.envs.whisker_rod.tasks import (
     CENTRE,
     DISTANCES,
     FORCE,
-    LENGTHS,
     LEVELS,
     SETTLING,
     SLOPE,
     SPEEDS,
     Regulate,
     Sweep,
-    Texture,
 )
 
 from . import Reference, References, drop_task
@@ -92,8 +90,8 @@ class LevelKeeper(RowMemory):
         return np.stack([speed, np.full(len(t), self.distance)], 1)
 
 
-GRADES = tuple(float(length) for length in np.geomspace(*LENGTHS, 9))
-"""Memory lengths (m) of the keys 1 to 9."""
+GRADES = tuple(float(length) for length in np.geomspace(5e-6, 50e-6, 9))
+"""Memory lengths (m) of the textures of the keyboard control."""
 
 
 class Steering(ByHand):
@@ -105,13 +103,12 @@ class Steering(ByHand):
 
     def __init__(self, task: Any) -> None:
         super().__init__()
-        self._sweep, self._texture = isinstance(task, Sweep), isinstance(task, Texture)
+        self._sweep = isinstance(task, Sweep)
         self.speed, self.distance, self.change = task.start_speed, CENTRE, 0.0
-        self._answer = Texture.middle
         keys = [("up, down", "plate away, nearer")]
         if not self._sweep:
             keys.append(("right, left", "plate faster, slower"))
-        keys.append(("1 .. 9", "answer L = 5 .. 50 um") if self._texture else ("L", "another texture"))
+        keys.append(("L", "another texture"))
         self.keys = tuple(keys)
 
     def hold(self, keys: Set[str], dt: float) -> None:
@@ -120,11 +117,10 @@ class Steering(ByHand):
         self.distance = moved(self.distance, self.change, *DISTANCES)
         faster = pressed(keys, "right", "left") * share
         self.speed = moved(self.speed, (SPEEDS[1] - SPEEDS[0]) * faster, *SPEEDS)
-        self._answer = next((length for k, length in enumerate(GRADES) if str(k + 1) in keys), self._answer)
 
     def press(self, key: str) -> None:
-        """Change the texture of the plate, unless the task is to identify it."""
-        if key == "l" and not self._texture:
+        """Change the texture of the plate."""
+        if key == "l":
             now = self.parameters.get("memory_length", GRADES[-1])
             self.parameters = {"memory_length": GRADES[(GRADES.index(now) + 1) % len(GRADES)]}
 
@@ -136,26 +132,15 @@ class Steering(ByHand):
         return f"{self.speed:.2f} m/s, {self.distance:.4f} lengths{texture}"
 
     def choose(self, t: Floats, fields: Values, first: Flags) -> Floats:
-        """Return the change of the distance (B, 1) in lengths; or speed (m/s), distance (lengths) and the answer."""
+        """Return the change of the distance (B, 1) in lengths; or speed (m/s) and distance (lengths)."""
         if self._sweep:
             return np.full((len(t), 1), self.change)
-        motion = [self.speed, self.distance]
-        answer = [np.log(self._answer / Texture.middle)] if self._texture else []
-        return np.tile([*motion, *answer], (len(t), 1))
+        return np.tile([self.speed, self.distance], (len(t), 1))
 
 
 _PLATE = {"actions": "plate"}
 
 REFERENCES: References = {
-    Texture: {
-        # With residual actions, zeros are the animal. paper changes its speed and distance.
-        "baseline": Reference(drop_task(ConstantValues, 0.0, 0.0, 0.0)),
-        "guess": Reference(drop_task(ConstantValues, Texture.slow, CENTRE, 0.0), _PLATE),
-        "paper": Reference(
-            lambda task, faster=Texture.faster, distance=0.98 - CENTRE: ConstantValues(faster, distance, 0.0),
-            bounds={"faster": (-0.3, Texture.faster), "distance": (-0.007, 0.007)},
-        ),
-    },
     Sweep: {
         # Inputs: the force on the base, and the displacement by actions. The parameters of the reflex (1) and of the
         # tracker (3) are the best of three and five sets without saturated commands in 64 episodes each from seed

@@ -14,7 +14,7 @@ from ..core.draw.canvas import Canvas, Panel
 from ..core.draw.view import Trail
 from .body import BANDS, surface
 from .sensor import level
-from .tasks import Regulate, RodTask, Sweep, Texture
+from .tasks import Regulate, RodTask, Sweep
 
 STICK: c.Colour = c.WARM
 SLIP: c.Colour = c.GOAL
@@ -64,13 +64,6 @@ def goal(task: Any, trail: Trail) -> tuple[str, str]:
 
 
 @goal.register
-def _(task: Texture, trail: Trail) -> tuple[str, str]:
-    info = task.hooks.info(trail.rows[-1:], trail.memory[-1:])
-    truth, answer = (c.quantity(float(info[name][0]), "m") for name in ("memory_length", "answer"))
-    return f"L = {answer}", f"true L = {truth}; right for {task.duration * info['held'][0]:.2f} s"
-
-
-@goal.register
 def _(task: Sweep, trail: Trail) -> tuple[str, str]:
     row = trail.rows[-1]
     seconds = task.duration * task.hooks.info(trail.rows[-1:], trail.memory[-1:])["held"][0]
@@ -82,7 +75,7 @@ def _(task: Sweep, trail: Trail) -> tuple[str, str]:
 
 @goal.register
 def _(task: Regulate, trail: Trail) -> tuple[str, str]:
-    now = level(trail.rows["band_power"][-1, task.band])
+    now = level(trail.memory["power"][-1])
     return f"{now:+.2f}", f"level of the second mode, log10 (nN m)²; goal {trail.memory['goal'][-1]:+.2f}"
 
 

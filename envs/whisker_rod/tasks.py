@@ -1,4 +1,4 @@
-"""Tasks of the whisker rod: identify textures, keep contact, regulate the vibration."""
+"""Tasks of the whisker rod: keep contact, regulate the vibration."""
 
 from __future__ import annotations
 
@@ -15,18 +15,14 @@ from ..core.env.hooks import Record
 from ..core.env.spec import ActionField, Field, Hidden
 from ..core.env.task import EpisodeStart, Rows, Task, clipped, measures, tolerance
 from ..core.kernels.sums import interpolated
-from ..core.model.constants import read_table
 from ..core.model.quantities import Option
 from .animal import WhiskerRod
 from .body import BANDS, SAMPLES
-from .params import REFERENCE_FRICTION, Relief, WhiskerRodParams, table
+from .params import Relief, WhiskerRodParams, table
 from .sensor import SENSOR, follow_moment, level, take_samples
 
 SPEEDS, DISTANCES = (0.03, 0.4), (0.978, 0.992)
 """Ranges of the commanded speed (m/s) and distance (lengths) of the plate."""
-
-LENGTHS = (5e-6, 50e-6)
-"""Memory lengths (m) of the finest and the coarsest texture."""
 
 LAG = 0.01
 """Time constant (s) of the plate's response to commands."""
@@ -253,146 +249,6 @@ class PlateTask(RodTask):
     def sense(self, row, memory, observation):
         super().sense(row, memory, observation)
         observation.plate_offset[0] = row.plate_distance / row.length - CENTRE
-
-
-class Texture(PlateTask):
-    """Identify textures by touch: choose the sweep, and estimate the memory length of the friction.
-
-    ## Description
-
-    The model is the whisker C4 of Oladazimi, Putelat et al. (2021) on a moving plate. The paper models roughness by the
-    memory length L of the friction law. Textures differ in L, and a new one begins every {span:g} s, {textures} in an
-    episode. Other quantities disturb the estimate:
-
-    | hidden quantity | distribution                                                        |
-    |-----------------|---------------------------------------------------------------------|
-    | L               | {finest_um:g} to {coarsest_um:g} um, log-uniform, for each texture  |
-    | friction mu_*   | 0.333 to 0.407                                                      |
-    | relief          | sandpaper with an rms slope of 0 to {relief_slope:g}; random offset |
-
-    The animal's own controller sweeps at {slow:g} m/s and estimates L by ridge regression from the levels of the
-    moment since {settling:g} s after the change of the texture; before, it answers the middle of the range. By default,
-    actions add to the sweep and to the logarithm of this estimate, so zeros are the animal's own answers. The task is
-    hard because all textures settle into almost the same vibration at the paper's 0.2 m/s: only slow sweeps distinguish
-    them, but a late answer is a wrong answer until then. The sensors are noisy, too.
-
-    A score of 1 on the scale is the right answer from the first period on, an upper bound; the best score that the
-    sensors allow is unknown.
-
-    ## Rewards
-
-    The reward of each step is ``r = 1 / (1 + 9 e^2)``:
-
-    * ``e = max(d - ln {exact:g}, 0) / ln {near:g}``, where ``d`` is the absolute difference of the logarithms of the
-      answer and of L: full reward within {exact:g}, a tenth at a factor of 1.43
-
-    It rewards fast, accurate answers. ``info["memory_length"]`` is L (m), ``info["answer"]`` the answer (m) and
-    ``info["held"]`` the fraction of the episode's {duration:g} s with an answer within a factor {near:g} of L.
-
-    ## Starting State
-
-    The whisker is at rest in equilibrium on the plate, at a random place of the relief. The distance of the plate is
-    drawn from {start_distance} lengths, and its speed is {start_speed:g} m/s.
-    """
-
-    hidden = {
-        "memory_length": Hidden(*LENGTHS, logarithmic=True),
-        "reference_friction": Hidden(0.9 * REFERENCE_FRICTION, 1.1 * REFERENCE_FRICTION, paper=REFERENCE_FRICTION),
-        "relief": Hidden(0.0, 1.0),
-    }
-    start_speed = 0.05
-    textures, span = 8, 0.25
-    """Number of textures in an episode, and time (s) on each."""
-    duration = textures * span
-    """Duration of an episode, s."""
-    exact, near = 1.1, 1.3
-    """Largest ratio of answer and L, or its inverse, with full reward, and the additional one with a tenth."""
-    slow, settling = 0.04, 0.04
-    """Speed (m/s) of the animal's own sweep, and time (s) on a texture before it uses the levels."""
-    middle, reach = math.sqrt(LENGTHS[0] * LENGTHS[1]), 0.5 * math.log(LENGTHS[1] / LENGTHS[0])
-    correction = 0.5
-    """Largest change of the logarithm of the animal's own answer by an action."""
-    finest_um, coarsest_um = (1e6 * length for length in LENGTHS)
-    observes = {
-        "since": Field(1, "s", 0.1, "time on this texture"),
-        "estimate": Field(1, "1", 1.0, "logarithm of the animal's own estimate of L over the middle of its range"),
-        "level_mean": Field(len(BANDS), "log10 (nN m)^2", 1.0, "mean of the levels on this texture"),
-        "level_deviation": Field(len(BANDS), "log10 (nN m)^2", 0.3, "standard deviation of these levels"),
-    }
-    remembers = {
-        **{"answer": "f8", "lengths": "({self.textures},)f8", "estimate": "f8", "samples": "f8", "since": "f8"},
-        **{"level_mean": f"{len(BANDS)}f8", "level_square": f"{len(BANDS)}f8", "periods_right": "f8"},
-    }
-    """Answer (m); L (m) of each texture; logarithm of the animal's own estimate over the middle; number of levels on
-    this texture, time on it (s), mean of the levels and sum of the squares of deviations; number of right periods."""
-    reported = [*PlateTask.reported, "answer", "memory_length"]
-    informs = {"held": "f8"}
-
-    def __init__(self, relief_slope: float = 0.05, **arguments: Any) -> None:
-        super().__init__(relief_slope=relief_slope, **arguments)
-        estimator = read_table("whisker_rod/textures.toml")
-        self.weights, self.offset = estimator["weights"], estimator["offset"]
-        self.periods = max(round(self.span * self.control_rate), 1)
-
-    def action_fields(self, mode=None):
-        added, reach = (ADDED, self.correction) if (mode or self.actions) == "residual" else ("", self.reach)
-        meaning = f"logarithm of the answer over the middle of its range{added}"
-        return super().action_fields(mode) | {"answer": ActionField(1, -reach, reach, "1", meaning, "memory_length")}
-
-    def conditions(self, episodes):
-        memory, length = episodes.memory, self.hidden["memory_length"]
-        place = episodes.draw(lambda rng: rng.uniform(0.0, self.animal.relief.period))
-        drawn = {name: episodes.hidden(name) for name in self.hidden}
-        later = episodes.draw(lambda rng: [length.draw(rng, episodes.split) for _ in range(self.textures - 1)])
-        memory["lengths"][:, 0], memory["lengths"][:, 1:] = drawn["memory_length"], later
-        if "memory_length" in episodes.options:
-            memory["lengths"] = drawn["memory_length"][:, None]
-        memory["answer"] = self.middle
-        return {"plate_position": place, **{name: drawn[name] for name in drawn if name in self.animal.parameters}}
-
-    def own(self, row, memory):
-        return self.slow
-
-    def command(self, row, memory, action, drive):
-        step = np.rint(row.time * self.control_rate)
-        if step % self.periods == 0.0:
-            row.memory_length = memory.lengths[min(int(step // self.periods), self.textures - 1)]
-        own = memory.estimate if self.actions == "residual" else 0.0
-        memory.answer = self.middle * math.exp(own + self.meaning(action, 2))
-        super().command(row, memory, action, drive)
-
-    def worth(self, row, memory):
-        error, step = abs(math.log(memory.answer / row.memory_length)), np.rint(row.time * self.control_rate)
-        memory.periods_right += error <= math.log(self.near)
-        memory.since = (step % self.periods) / self.control_rate
-        if memory.since == 0.0:  # a new texture
-            memory.samples = memory.estimate = 0.0
-            for k in range(len(memory.level_mean)):
-                memory.level_mean[k] = memory.level_square[k] = 0.0
-        elif memory.since > self.settling:
-            self.learn(memory)
-        return tolerance(error, 0.0, math.log(self.exact), math.log(self.near))
-
-    def learn(self, memory: Any) -> None:
-        """Update means and deviations of the levels on this texture, and the animal's own estimate."""
-        memory.samples += 1.0
-        bands, estimate = len(memory.level_mean), self.offset - math.log(self.middle)
-        for k in range(bands):
-            off = memory.band_level[k] - memory.level_mean[k]
-            memory.level_mean[k] += off / memory.samples
-            memory.level_square[k] += off * (memory.band_level[k] - memory.level_mean[k])
-            estimate += self.weights[k] * memory.level_mean[k]
-            estimate += self.weights[bands + k] * math.sqrt(memory.level_square[k] / memory.samples)
-        memory.estimate = min(max(estimate, -self.reach), self.reach)
-
-    def sense(self, row, memory, observation):
-        super().sense(row, memory, observation)
-        for k in range(len(memory.level_square)):
-            observation.level_deviation[k] = math.sqrt(memory.level_square[k] / max(memory.samples, 1.0))
-
-    def info(self, row, memory, info):
-        super().info(row, memory, info)
-        info.held = memory.periods_right / (self.duration * self.control_rate)
 
 
 class Sweep(RodTask):
