@@ -247,7 +247,7 @@ def test_progress_is_told_and_may_end_it():
 @pytest.mark.parametrize(
     "drive, given, name",
     [
-        (np.zeros((3, 24)), {"count": 2}, "drive"),
+        (np.zeros((3, 24)), {"count": 2}, "drive .*control_angle_23"),
         (np.zeros(24), {"signals": ["speed"]}, "signals"),
         (np.zeros(24), {"every": 0.2}, "every"),
         (lambda t: np.full(24, np.nan if t > 0.05 else 0.0), {}, "drive must be finite"),
