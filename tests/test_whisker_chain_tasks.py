@@ -258,9 +258,8 @@ def test_actions_add_to_the_animal(env_id):
         task.hooks.command(100.0 * actions, rows, memory)
         assert memory["turned"].tolist() == [0.0, 0.0, 1.0]
     else:
-        smooth = 1.0 / 6.0 if env_id == IDS[0] else 1.0  # over 20 ms
-        added = smooth * task.residual_scale * (task.gain**2 / task.control_rate if env_id == IDS[3] else 1.0)
-        assert np.diff(rates) == pytest.approx(0.01 * added)
+        added = task.residual_scale * (task.gain**2 / task.control_rate if env_id == IDS[3] else 1.0)
+        assert np.diff(rates) == pytest.approx(0.01 * added / (6.0 if env_id == IDS[0] else 1.0))  # over 20 ms
     for reference in [one for name, one in references(type(task)).items() if name != "guess"]:
         with pytest.raises(ValueError, match="actions must be one of trajectory, got 'residual'"):
             reference.make(task)
