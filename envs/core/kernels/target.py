@@ -19,7 +19,7 @@ import numba
 from llvmlite import binding as llvm
 from numba.core import target_extension, types
 from numba.core import typing as numba_typing
-from numba.core.codegen import JITCodeLibrary
+from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 from numba.core.compiler import Compiler
 from numba.core.cpu import CPUContext
 from numba.core.imputils import Registry
@@ -46,10 +46,19 @@ class _Library(JITCodeLibrary):
         _optimize(self)
 
 
+class _Codegen(JITCPUCodegen):
+    _library_class = _Library
+
+    def _customize_tm_features(self) -> str:
+        """Allow vectors of 512 bits, which LLVM avoids on some processors that have them."""
+        features = super()._customize_tm_features()
+        return f"{features},-prefer-256-bit" if "+avx512f" in features else features
+
+
 class _Context(CPUContext):
     def init(self) -> None:
         super().init()
-        self._internal_codegen._library_class = _Library
+        self._internal_codegen = _Codegen("gymnosoma.exec")
 
     def load_additional_registries(self) -> None:
         """Load numba's modules once; later, only what has been registered since, such as intrinsics."""
