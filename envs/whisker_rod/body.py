@@ -197,14 +197,10 @@ def _spring(x, k):
     """Compute the impulse of each joint for its angle in the middle of the step and the rates at the start."""
     n, lanes = x.segment_angle.shape
     theta, omega = x.segment_angle, x.segment_rate
-    for e in range(lanes):
-        deflection = theta[0, e] - x.base_angle[e] - k.rest_angle[0, e]
-        rate = omega[0, e] - x.base_rate[e]
-        k.joint_impulse[0, e] = k.joint_spring[0, e] * deflection + 2.0 * k.joint_response[0, e] * rate
-    for i in range(1, n):
+    for i in range(n):
         for e in range(lanes):
-            deflection = theta[i, e] - theta[i - 1, e] - k.rest_angle[i, e]
-            rate = omega[i, e] - omega[i - 1, e]
+            deflection = theta[i, e] - (theta[i - 1, e] if i > 0 else x.base_angle[e]) - k.rest_angle[i, e]
+            rate = omega[i, e] - (omega[i - 1, e] if i > 0 else x.base_rate[e])
             k.joint_impulse[i, e] = k.joint_spring[i, e] * deflection + 2.0 * k.joint_response[i, e] * rate
 
 
@@ -330,6 +326,8 @@ def surface(profile, period, position):
     ``profile`` (K, 4) m contains the polynomials of ``Relief.coefficients``, which repeat after ``period`` (m).
     """
     count = len(profile)
+    if count == 1:
+        return profile[0, 0], 0.0
     place = position / period
     place = (place - math.floor(place)) * count
     j = min(int(place), count - 1)
@@ -515,12 +513,16 @@ def _add_impulses(x, k, dt):
 def _turn(x, k, dt):
     """Turn the segments, and their directions half a step ahead, in the lanes that accept the step.
 
-    Vectors of the segments at the end of the step are written to ``drift``. Old values are read first, so that LLVM
-    does not branch and scatter the results.
+    Also computes position and velocity of the tip, and the height of the inner node that is nearest to the plate. Old
+    values are read first, so that LLVM does not branch and scatter the results.
     """
     n, lanes = x.segment_angle.shape
     theta, omega, alpha, cos, sin = x.segment_angle, x.segment_rate, x.segment_acceleration, x.cosine, x.sine
+    tip_x, tip_y, velocity_x, velocity_y = k.tip[0], k.tip[1], k.tip_velocity[0], k.tip_velocity[1]
     per_dt = 1.0 / dt
+    for e in range(lanes):
+        tip_x[e] = tip_y[e] = velocity_x[e] = velocity_y[e] = 0.0
+        k.highest[e] = -1.0 if k.accepted[e] != 0.0 else k.highest[e]
     for i in range(n):
         for e in range(lanes):
             accepted = k.accepted[e] != 0.0
@@ -534,37 +536,24 @@ def _turn(x, k, dt):
             c1 = 1.0 - z * (1 / 2 - z * (1 / 24 - z * (1 / 720)))
             c = old_cos * c1 - old_sin * s1
             s = old_sin * c1 + old_cos * s1
-            k.drift[0, i, e] = k.segment_length[i, e] * c
-            k.drift[1, i, e] = k.segment_length[i, e] * s
+            hx = k.segment_length[i, e] * c
+            hy = k.segment_length[i, e] * s
             c2 = c * c1 - s * s1
             s2 = s * c1 + c * s1
             scale = 1.5 - 0.5 * (c2 * c2 + s2 * s2)
             new_cos, new_sin = c2 * scale, s2 * scale
             turned, new_alpha = old_theta + dt * (old_omega + 0.5 * w), w * per_dt
+            new_omega = rate if accepted else old_omega
             cos[i, e] = new_cos if accepted else old_cos
             sin[i, e] = new_sin if accepted else old_sin
             theta[i, e] = turned if accepted else old_theta
-            omega[i, e] = rate if accepted else old_omega
+            omega[i, e] = new_omega
             alpha[i, e] = new_alpha if accepted else old_alpha
-
-
-@kernel
-def _place_tip(x, k):
-    """Compute position and velocity of the tip, and the height of the inner node that is nearest to the plate."""
-    n, lanes = x.segment_angle.shape
-    omega = x.segment_rate
-    tip_x, tip_y, velocity_x, velocity_y = k.tip[0], k.tip[1], k.tip_velocity[0], k.tip_velocity[1]
-    for e in range(lanes):
-        tip_x[e] = tip_y[e] = velocity_x[e] = velocity_y[e] = 0.0
-        k.highest[e] = -1.0 if k.accepted[e] != 0.0 else k.highest[e]
-    for i in range(n):
-        for e in range(lanes):
-            accepted = k.accepted[e] != 0.0
             k.highest[e] = tip_y[e] if accepted & (tip_y[e] > k.highest[e]) else k.highest[e]
-            tip_x[e] += k.drift[0, i, e]
-            tip_y[e] += k.drift[1, i, e]
-            velocity_x[e] -= k.drift[1, i, e] * omega[i, e]
-            velocity_y[e] += k.drift[0, i, e] * omega[i, e]
+            tip_x[e] += hx
+            tip_y[e] += hy
+            velocity_x[e] -= hy * new_omega
+            velocity_y[e] += hx * new_omega
     for e in range(lanes):
         accepted = k.accepted[e] != 0.0
         x.tip[0, e] = tip_x[e] if accepted else x.tip[0, e]
@@ -578,7 +567,6 @@ def accept(x, k, dt):
     """Take the step in the lanes that are ``accepted``."""
     _add_impulses(x, k, dt)
     _turn(x, k, dt)
-    _place_tip(x, k)
 
 
 @kernel
