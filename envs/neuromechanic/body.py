@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from ..core.kernels.jit import fetch_add, inlined, kernel, prange, sincos
-from .muscles import PROPORTIONAL, activation_rate, contract, contract_proportional
-from .nerves import CONSTANT, leaky_neurons, make_neurons_exact, neurons, remember, signal, spline_motion
+from ..core.kernels.jit import add_scaled, fetch_add, inlined, kernel, prange, sincos
+from .muscles import PROPORTIONAL, SMOOTH, activation_rate, contract, contract_proportional
+from .nerves import CONSTANT, INPUT, leaky_neurons, make_neurons_exact, neurons, remember, signal, spline_motion
 from .paths import paths
 from .skeleton import (
     bias_force,
@@ -103,16 +103,22 @@ def excite_muscles(t, k, x, z, time):
     active = 2 * t.bodies + t.states
     for m in range(t.muscles):
         kind, index = t.excitation[m]
-        e = t.excitation_value[m] if kind == CONSTANT else signal(t, k, x, z, time, kind, index)
-        e = min(max(e, 0.0), 1.0)
-        k.excitation[m] = e
+        e = x.input[index] if kind == INPUT else t.excitation_value[m]
+        if kind != INPUT and kind != CONSTANT:
+            e = signal(t, k, x, z, time, kind, index)
+        k.excitation[m] = min(max(e, 0.0), 1.0)
         if t.muscle[m] == PROPORTIONAL:
-            contract_proportional(t, k, m, e, x.strength)
+            contract_proportional(t, k, m, k.excitation[m], x.strength)
         else:
-            j = active + t.activation[m]
-            k.dz[j] = activation_rate(t.activation_kind[m], t.rise_time[m], t.fall_time[m], e, z[j])
-        for i in range(k.arm.shape[1]):
-            k.tau[i] += k.arm[m, i] * k.force[m]
+            k.active[m] = z[active + t.activation[m]]
+    for m in range((t.muscles + 7) // 8 * 8):
+        k.smooth[m] = activation_rate(SMOOTH, t.rise_time[m], t.fall_time[m], k.excitation[m], k.active[m])
+    for m in range(t.muscles):
+        if t.muscle[m] != PROPORTIONAL:
+            kind, e, a = t.activation_kind[m], k.excitation[m], k.active[m]
+            rate = k.smooth[m] if kind == SMOOTH else activation_rate(kind, t.rise_time[m], t.fall_time[m], e, a)
+            k.dz[active + t.activation[m]] = rate
+        add_scaled(k.tau[:], k.tau[:], k.force[m], k.arm[m])
 
 
 @kernel
@@ -291,8 +297,7 @@ def make_damping_implicit(t, k, x, dt):
             for i in range(n):
                 r = s * k.arm[m, i]
                 if r != 0.0:
-                    for j in range(k.arm.shape[1]):
-                        k.M[i, j] += r * k.arm[m, j]
+                    add_scaled(k.M[i], k.M[i], r, k.arm[m])
 
 
 @inlined

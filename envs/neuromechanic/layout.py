@@ -152,6 +152,7 @@ ball: 3 3
 arm: c b  # moment arms, m or 1
 length rate fibre fibre_rate slope force: c  # of muscles: m, m/s, m, m/s, N s/m, N
 neuron output heard motor push excitation: c
+active smooth: c  # of muscles: activation, its rate for the kind SMOOTH (1/s)
 J: c b
 drift: c
 MJ: c b

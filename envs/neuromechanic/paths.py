@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ..core.kernels.jit import inlined, kernel
+from ..core.kernels.jit import add_scaled, inlined, kernel
 from .skeleton import place, push
 
 SIDE, ANY, SIDED, INSIDE, SPHERE = range(5)
@@ -344,13 +344,8 @@ def paths(t, k, q, v):
         fit = t.fit[m]
         length = 0.0
         if fit >= 0:
-            # Loops over padded columns have a constant length and compile to vector instructions.
-            for i in range(len(arm)):
-                arm[i] = t.fit_a[fit, i]
             for j in range(n):
-                d = q[j] - t.fit_at[fit, j]
-                for i in range(len(arm)):
-                    arm[i] += d * t.fit_B[fit, j, i]
+                add_scaled(arm, arm if j > 0 else t.fit_a[fit], q[j] - t.fit_at[fit, j], t.fit_B[fit, j])
             length = t.fit_mean[fit]
             for i in range(n):
                 length -= 0.5 * (t.fit_a[fit, i] + arm[i]) * (q[i] - t.fit_at[fit, i])

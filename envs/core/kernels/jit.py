@@ -19,6 +19,7 @@ from typing import Any
 
 import numba
 import numpy as np
+from llvmlite import ir
 from numba import prange
 from numba.extending import intrinsic
 
@@ -26,7 +27,7 @@ from .cache import compiled
 from .compiling import compile_kernel
 
 __all__ = ["asinh", "callback", "compiled", "exp", "fence", "inlined", "kernel", "log", "prange", "serial_and_threaded"]
-__all__ += ["fetch_add", "rebound", "sincos", "sincos_small", "stream", "uncached", "variant"]
+__all__ += ["add_scaled", "fetch_add", "rebound", "sincos", "sincos_small", "stream", "uncached", "variant"]
 
 if getattr(numba.config, "DISABLE_JIT", 0):
     raise ImportError("NUMBA_DISABLE_JIT must be 0; to debug the hooks of a task, set its attribute compiled = False")
@@ -147,6 +148,33 @@ def stream(context: Any, array: Any, place: Any, value: Any) -> Any:
         return context.get_dummy_value()
 
     return numba.types.none(numba.types.float64[::1], numba.types.int64, numba.types.float64), generate
+
+
+@_intrinsic
+def _add_eight(context: Any, row: Any, base: Any, factor: Any, other: Any, place: Any) -> Any:
+    """Apply `add_scaled` to eight numbers from ``place`` on."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        eight = ir.VectorType(ir.DoubleType(), 8)
+        data = [context.make_array(signature.args[i])(context, builder, args[i]).data for i in (0, 1, 3)]
+        places = [builder.bitcast(builder.gep(each, [args[4]]), eight.as_pointer()) for each in data]
+        one = builder.insert_element(ir.Constant(eight, ir.Undefined), args[2], ir.Constant(ir.IntType(32), 0))
+        all_eight = builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(ir.IntType(32), 8), [0] * 8))
+        product = builder.fmul(all_eight, builder.load(places[2], align=8))
+        builder.store(builder.fadd(builder.load(places[1], align=8), product), places[0], align=8)
+        return context.get_dummy_value()
+
+    return numba.types.none(row, base, numba.types.float64, other, numba.types.int64), generate
+
+
+@kernel
+def add_scaled(row, base, factor, other):
+    """Write ``base + factor * other`` to ``row``, three arrays (n,) with n a multiple of 8, as vectors.
+
+    LLVM does not vectorise such short loops, because the arrays might overlap.
+    """
+    for i in range(0, len(row), 8):
+        _add_eight(row, base, factor, other, i)
 
 
 @_intrinsic
