@@ -119,7 +119,7 @@ class Localize(PegTask):
     commitment = 0.02
     """Time (s) for which ``commit`` must be positive."""
     residual_scale = 5.0
-    largest_correction = (0.1, 0.15, 3.0)
+    largest_correction = (0.1, 0.15, 1.0)
     """Change of the animal's own distance (lengths), bearing (rad) and ``commit`` by an action of 1."""
     speed, fall, stop, wait = 1.745, 1e-6, 0.07, 0.12
     """The animal's own controller: rate of the sweep (rad/s), fall of Fx (N) that signals a touch, angle over which it
