@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numba
+import numpy as np
 import pytest
 
 from gymnosoma.envs.core import files as core_files
@@ -277,6 +278,23 @@ def test_what_is_registered_while_a_kernel_is_compiled_is_found():
     context.refresh()
     for number in range(len(context._registries)):
         assert context._defns["late", number].find((numba.types.float64,))
+
+
+def _indexed(rows, vector, table, i):
+    rows[i].table[i, -2] = vector[-1] + table[1][i] + rows[-1].table[0, 1]
+    vector[1:][0] = rows[i].table[-1][0] + len(table[:, 1:])
+    table[i] = rows[0].table[i, 0]
+    rows[0] = rows[i]
+
+
+def test_kernels_index_as_python_does():
+    def arrays():
+        return np.arange(12.0).view([("table", "f8", (2, 3))]), np.arange(3.0), np.arange(6.0).reshape(2, 3)
+
+    ours, numpys = arrays(), arrays()
+    jit.kernel(_indexed)(*ours, -1)
+    _indexed(numpys[0].view(np.recarray), *numpys[1:], -1)
+    assert all(np.array_equal(a, b) for a, b in zip(ours, numpys, strict=True))
 
 
 RECORDS = """

@@ -47,7 +47,7 @@ def find_folder() -> Path:
     checked = " checked" if getattr(numba.config, "BOUNDSCHECK", None) else ""
     digest = hashlib.sha256(f"{numba.__version__} {sys.implementation.cache_tag}{checked}".encode())
     with contextlib.suppress(OSError):  # installed without sources
-        for name in ("compiling", "dispatcher", "target"):
+        for name in ("compiling", "dispatcher", "lowering", "target"):
             digest.update(Path(__file__).with_name(f"{name}.py").read_bytes())
     return Path(root).absolute() / digest.hexdigest()[:16]
 

@@ -21,27 +21,22 @@ from numba.core import target_extension, types
 from numba.core import typing as numba_typing
 from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 from numba.core.compiler import Compiler
+from numba.core.compiler_machinery import PassManager
 from numba.core.cpu import CPUContext
-from numba.core.imputils import Registry
 from numba.core.registry import CPUDispatcher, CPUTarget, cpu_target
 from numba.core.runtime.nrt import rtsys
+from numba.extending import models, register_model
 
 from .dispatcher import Dispatcher
 
 NAME = "gymnosoma"
 """Name of the target."""
 
-REGISTRY = Registry("gymnosoma")
-"""Implementations for this target alone."""
-
-
-@REGISTRY.lower_cast(types.NestedArray, types.Array)
-def _as_array(context: Any, builder: Any, old: Any, new: Any, value: Any) -> Any:
-    """Treat a field of a record as an array."""
-    return value
-
 
 class _Library(JITCodeLibrary):
+    def _optimize_functions(self, ll_module: Any) -> None:
+        ll_module.data_layout = self._codegen._data_layout
+
     def _optimize_final_module(self) -> None:
         _optimize(self)
 
@@ -55,7 +50,20 @@ class _Codegen(JITCPUCodegen):
         return f"{features},-prefer-256-bit" if "+avx512f" in features else features
 
 
-class _Context(CPUContext):
+class _Refreshed:
+    """Context that looks through numba's registries only after they have grown."""
+
+    _registries: Any
+    _size = -1
+
+    def refresh(self) -> None:
+        size = sum(len(entries) for registry in self._registries for entries in vars(registry).values())
+        if size != self._size:
+            super().refresh()  # type: ignore[misc]
+            self._size = size
+
+
+class _Context(_Refreshed, CPUContext):
     def init(self) -> None:
         super().init()
         self._internal_codegen = _Codegen("gymnosoma.exec")
@@ -65,27 +73,51 @@ class _Context(CPUContext):
         if not self._registries:
             rtsys.initialize(cpu_target.target_context)
             super().load_additional_registries()
+            from .lowering import REGISTRY  # imports much that is only needed to compile
+
             self.install_registry(REGISTRY)
         for registry in list(self._registries):
             self.install_registry(registry)
 
+    def get_function(self, fn: Any, sig: Any, _firstcall: bool = True) -> Any:
+        """Return the implementation of a function; arrays are never wrapped in other types."""
+        if fn == "__array__":
+            raise NotImplementedError
+        return super().get_function(fn, sig, _firstcall)
 
-class _Typing(numba_typing.Context):
+
+class _Function(types.Function):
+    """Operator or function of numba that recalls its resolved calls, which is used by type inference and lowering."""
+
+    def get_call_type(self, context: Any, args: Any, kws: Any) -> Any:
+        return context.recall(super().get_call_type, self, args, kws, context)
+
+
+register_model(_Function)(models.OpaqueModel)
+_function = functools.cache(lambda kind: _Function(kind.templates))
+
+
+class _Typing(_Refreshed, numba_typing.Context):
     def init(self) -> None:
-        self.calls: dict[Any, Any] = {}
+        self._calls: dict[Any, Any] = {}
+
+    def recall(self, resolve: Any, func: Any, args: Any, kws: Any, *first: Any) -> Any:
+        """Resolve a call once: the same operators and types recur often while a kernel is compiled."""
+        key = func, tuple(args), tuple(dict(kws).items())
+        if key not in self._calls:
+            self._calls[key] = resolve(*(first or (func,)), args, kws)
+        return self._calls[key]
 
     def resolve_value_type(self, val: Any) -> Any:
         foreign = isinstance(val, CPUDispatcher) and not isinstance(val, Dispatcher)
-        return super().resolve_value_type(_part(val) if foreign else val)
+        kind = super().resolve_value_type(_part(val) if foreign else val)
+        return _function(kind) if type(kind) is types.Function else kind
 
     def resolve_function_type(self, func: Any, args: Any, kws: Any) -> Any:
-        """Resolve a call, or recall it: the same operators and types recur often while a kernel is compiled."""
-        if not isinstance(func, types.BaseFunction):
+        """Resolve a call; those named by a string may have arguments that are not types."""
+        if isinstance(func, types.Dispatcher | str):
             return super().resolve_function_type(func, args, kws)
-        key = func, tuple(args), tuple(kws.items())
-        if key not in self.calls:
-            self.calls[key] = super().resolve_function_type(func, args, kws)
-        return self.calls[key]
+        return self.recall(super().resolve_function_type, func, args, kws)
 
 
 class _Part(JITCodeLibrary):
@@ -143,6 +175,14 @@ def _optimize(library: Any) -> None:
     second.getModulePassManager().run(library._final_module, second)
 
 
+class _Passes(PassManager):
+    """Passes without numba's reports, for which it prints all types before each pass."""
+
+    def _runPass(self, index: int, pss: Any, internal_state: Any) -> None:
+        pss.analysis = self._analysis
+        pss.run_pass(internal_state)
+
+
 _NEEDLESS = (
     "FindLiterallyCalls InlineClosureLikes InlineInlinables InlineOverloads LiteralPropagationSubPipelinePass "
     "LiteralUnroll MakeFunctionToJitFunction NopythonRewrites WithLifting"
@@ -156,17 +196,19 @@ class PartCompiler(Compiler):
     library: Any = _Part
 
     def __init__(self, typing: Any, target: Any, library: Any, *arguments: Any) -> None:
-        if not typing.callstack:
-            typing.calls.clear()
         super().__init__(typing, target, self.library(target.codegen(), "kernel"), *arguments)
 
     def define_pipelines(self) -> list[Any]:
         """Remove passes without effect on a kernel; threaded kernels need some of them."""
         managers = super().define_pipelines()
-        if not self.state.flags.auto_parallel.enabled:
-            for manager in managers:
-                manager.passes = [each for each in manager.passes if each[0].__name__ not in _NEEDLESS]
-        return managers
+        if self.state.flags.auto_parallel.enabled:
+            return managers
+        (whole,) = managers
+        manager = _Passes("nopython")
+        needless = _NEEDLESS if self.state.flags.nrt else f"{_NEEDLESS} IRLegalization"
+        manager.passes = [each for each in whole.passes if each[0].__name__ not in needless]
+        manager.finalize()
+        return [manager]
 
 
 class KernelCompiler(PartCompiler):
