@@ -132,7 +132,8 @@ def _frames(part: SubFigure, sheet: Sheet, run: Trajectory, begin: float, way: A
         ax.set_title(f"B{row + 1}", fontsize=8, loc="left", pad=2)
         for ax in axes[row]:
             ax.tick_params(labelsize=7, labelbottom=row == 4)
-    axes[4, 0].set_xlabel("segment (full height: 1; EC: 25 /m)", fontsize=8)
+    names = "MN motoneurons, LIN lateral, EIN excitatory, CCIN crossed interneurons; EC edge cells"
+    axes[4, 0].set_xlabel(f"segment (full height: 1; EC: 25 /m)\n{names}", fontsize=7)
     axes[4, 1].set_xlabel("cm; grid lines every 2 cm, at rest in the water", fontsize=8)
     sheet.table(
         "A",
