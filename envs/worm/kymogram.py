@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..core.arguments import number, numbers, whole
 from ..core.files import LARGEST_TEXT, read_array, read_table
+from ..core.kernels.jit import kernel
 from ..core.model.control import OpenLoop
 from .params import table
 
@@ -55,6 +56,14 @@ def _matrix(name: str, value: ArrayLike) -> NDArray[np.float64]:
     if angles.ndim != 2 or not angles.size:
         raise ValueError(f"{name} must be a matrix of angles (frames, joints), got shape {angles.shape}")
     return angles
+
+
+@kernel
+def _add_waves(along, across, cos, sin, bias, waves):
+    """Set ``waves`` (T, n) to two standing waves with amplitudes (T,) and shapes (n,), plus a bias."""
+    for k in range(len(waves)):
+        for j in range(len(cos)):
+            waves[k, j] = along[k] * cos[j] + across[k] * sin[j] + bias
 
 
 class SineKymogram(OpenLoop):
@@ -108,13 +117,10 @@ class SineKymogram(OpenLoop):
         """Return the control angles (T, n_joints), rad, at times ``t`` (T,) s."""
         height = self.amplitude * (np.minimum(t / self.ramp, 1.0) if self.ramp else np.ones_like(t))
         angle = self.pace * t
+        waves = np.empty((len(t), len(self.cos)))
         # cos(phase - angle), with two trigonometric functions per time
-        wave, across = (height * np.cos(angle))[:, None] * self.cos, (height * np.sin(angle))[:, None]
-        for k in range(0, len(t), 512):  # products of so many times stay in the cache
-            part = wave[k : k + 512]
-            part += across[k : k + 512] * self.sin
-            part += self.bias
-        return wave
+        _add_waves(height * np.cos(angle), height * np.sin(angle), self.cos, self.sin, self.bias, waves)
+        return waves
 
 
 class KymogramPlayback(OpenLoop):

@@ -244,8 +244,7 @@ class _Source:
         self.listens = False
         self._hold, shape = hold, (len(rows), animal.drive_size)
         self._shapes = (shape[1:], shape)[: 1 if count is None else 2]  # allowed shapes of drives, for errors
-        names = animal.drive_names
-        self._names = ", ".join(names if len(names) < 5 else (names[0], "...", names[-1]))
+        self._animal = animal
         self._parts = [
             self._part(animal, each, rows[k : k + 1] if several else rows)
             for k, each in enumerate(drive if several else [drive])
@@ -303,8 +302,9 @@ class _Source:
 
     def _check(self, drive_shape: tuple[int, ...], shape: tuple[int, int]) -> None:
         if drive_shape not in (shape[1:], shape):
-            allowed = " or ".join(map(str, self._shapes))
-            raise ValueError(f"drive must have shape {allowed} ({self._names}), got {drive_shape}")
+            allowed, names = " or ".join(map(str, self._shapes)), self._animal.drive_names
+            named = ", ".join(names if len(names) < 5 else (names[0], "...", names[-1]))
+            raise ValueError(f"drive must have shape {allowed} ({named}), got {drive_shape}")
 
     def ask(self, first: int, holds: int) -> tuple[NDArray[np.float64], bool]:
         """Return drives (T, B, nu) from the ``first`` hold, fewer before an invalid one, and whether they end."""
