@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import functools
 import gc
+from types import FunctionType, SimpleNamespace
 from typing import Any
 
 import numba
@@ -25,9 +26,10 @@ from numba.core.compiler_machinery import PassManager
 from numba.core.cpu import CPUContext
 from numba.core.registry import CPUDispatcher, CPUTarget, cpu_target
 from numba.core.runtime.nrt import rtsys
+from numba.core.sigutils import normalize_signature
 from numba.extending import models, register_model
 
-from .dispatcher import Dispatcher
+from .dispatcher import Dispatcher, own
 
 NAME = "gymnosoma"
 """Name of the target."""
@@ -78,12 +80,6 @@ class _Context(_Refreshed, CPUContext):
             self.install_registry(REGISTRY)
         for registry in list(self._registries):
             self.install_registry(registry)
-
-    def get_function(self, fn: Any, sig: Any, _firstcall: bool = True) -> Any:
-        """Return the implementation of a function; arrays are never wrapped in other types."""
-        if fn == "__array__":
-            raise NotImplementedError
-        return super().get_function(fn, sig, _firstcall)
 
 
 class _Function(types.Function):
@@ -180,18 +176,23 @@ class _Passes(PassManager):
 
     def _runPass(self, index: int, pss: Any, internal_state: Any) -> None:
         pss.analysis = self._analysis
-        pss.run_pass(internal_state)
+        run = type(pss).run_pass
+        names = {**run.__globals__, "postproc": _POSTPROC} if "postproc" in run.__globals__ else run.__globals__
+        FunctionType(run.__code__, names, closure=run.__closure__)(pss, internal_state)
 
+
+_POSTPROC = SimpleNamespace(PostProcessor=lambda *_: SimpleNamespace(run=lambda *_, **__: None))
+"""Nothing, in place of an analysis of lifetimes after several passes, which generators and references need."""
 
 _NEEDLESS = (
-    "FindLiterallyCalls InlineClosureLikes InlineInlinables InlineOverloads LiteralPropagationSubPipelinePass "
-    "LiteralUnroll MakeFunctionToJitFunction NopythonRewrites WithLifting"
+    "FindLiterallyCalls IRLegalization IRProcessing InlineClosureLikes InlineInlinables InlineOverloads "
+    "LiteralPropagationSubPipelinePass LiteralUnroll MakeFunctionToJitFunction NopythonRewrites WithLifting"
 )
-"""Passes for features that kernels do not use: closures, `with`, `literally`, inlined NumPy, array expressions."""
+"""Passes for closures, `with`, `literally`, inlined NumPy, array expressions, and references; kernels have none."""
 
 
 class PartCompiler(Compiler):
-    """Translates a kernel that another kernel calls."""
+    """Translates a kernel or a function of numba that a kernel calls."""
 
     library: Any = _Part
 
@@ -199,14 +200,12 @@ class PartCompiler(Compiler):
         super().__init__(typing, target, self.library(target.codegen(), "kernel"), *arguments)
 
     def define_pipelines(self) -> list[Any]:
-        """Remove passes without effect on a kernel; threaded kernels need some of them."""
+        """Remove passes without effect on a kernel; threaded kernels and functions of numba need some of them."""
         managers = super().define_pipelines()
-        if self.state.flags.auto_parallel.enabled:
+        if self.state.flags.auto_parallel.enabled or self.state.flags.nrt:
             return managers
-        (whole,) = managers
         manager = _Passes("nopython")
-        needless = _NEEDLESS if self.state.flags.nrt else f"{_NEEDLESS} IRLegalization"
-        manager.passes = [each for each in whole.passes if each[0].__name__ not in needless]
+        manager.passes = [each for each in managers[0].passes if each[0].__name__ not in _NEEDLESS]
         manager.finalize()
         return [manager]
 
@@ -245,18 +244,20 @@ _TARGET._toplevel_target_context = _Context(_TARGET.typing_context, NAME)
 
 
 class Part(Dispatcher):
-    """Translates or compiles a function for this target."""
+    """Translates a function for this target while a kernel is compiled."""
 
     targetdescr = _TARGET
 
     def compile(self, sig: Any) -> Any:
         """Compile the function for a tuple of argument types, and return its entry point."""
-        with target_extension.target_override(NAME):
-            return super().compile(sig)
+        kinds = tuple(map(own, normalize_signature(sig)[0]))
+        if kinds not in self.overloads:
+            self.add_overload(self._compiler.compile(kinds, None))
+        return self.overloads[kinds].entry_point
 
 
 target_extension.dispatcher_registry[_Key] = Part
-target_extension.jit_registry[_Key] = functools.partial(numba.jit, _target=NAME)
+target_extension.jit_registry[_Key] = functools.partial(numba.jit, _target=NAME, pipeline_class=PartCompiler)
 
 
 @functools.cache
@@ -270,6 +271,11 @@ class Kernel(Part):
 
     def __init__(self, py_func: Any, locals: Any = None, targetoptions: Any = None) -> None:
         super().__init__(py_func, locals, targetoptions, KernelCompiler)
+
+    def compile(self, sig: Any) -> Any:
+        """Compile the function for a tuple of argument types, and return its entry point."""
+        with target_extension.target_override(NAME):
+            return Dispatcher.compile(self, sig)
 
     @functools.cached_property
     def part(self) -> Part:
