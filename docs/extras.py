@@ -26,11 +26,11 @@ LEARN = "train", "docs", "notebook", "dev", "rllib"
 USES = {
     "none": "environments, `simulate`, `play`, `evaluate`, `fit`, `import`, stills",
     "film": "films, .mp4 and .gif",
-    "data": "pandas, Parquet, curves, figures of the papers",
+    "data": "pandas, curves, figures of the papers",
     "recordings": "HDF5 (Tierpsy, DeepLabCut) and SLEAP",
     "offline": "Minari's datasets",
     "peers": "programs with which speed is compared",
-    "torch": "the CPU build of torch, part of all that follow",
+    "torch": "the CPU build of torch, which all that follow need",
     "train": "learning, learning curves, films",
     "notebook": "`train` and JupyterLab",
     "docs": "`train` and this site",
@@ -92,6 +92,11 @@ def main() -> None:
             measure(wheel, extra, table)
             lines = [",".join([name, *(f"{amount:.1f}" for amount in table[name])]) for name in USES if name in table]
             CSV.write_text("\n".join(lines) + "\n", "utf-8")
+    write(table)
+
+
+def write(table: dict[str, list[float]]) -> None:
+    """Write the table of the guide."""
     rows = []
     for name in (name for name in USES if name in table):
         less = table["none"] if name not in ("none", "torch") else [0.0] * 4
