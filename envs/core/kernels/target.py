@@ -5,8 +5,8 @@ optimises those again. Here a kernel that another one calls is only translated (
 once, in its caller. Results are identical to the bit, because no permitted optimisation changes them.
 
 The target has its own contexts, code generator and compilers, so that functions of other packages are compiled by numba
-as if this package did not exist. This file has the uses of numba's private names that differ between its versions:
-`compiling` imports it for tested versions only.
+as if this package did not exist. This file and `lowering` use private names of numba that differ between its versions:
+`compiling` imports them for tested versions only.
 """
 
 from __future__ import annotations
