@@ -58,7 +58,7 @@ def test_examples_of_a_page_print_what_it_shows(page, tmp_path, monkeypatch, cap
 @pytest.mark.parametrize("page", GUIDES, ids=lambda page: page.stem)
 def test_a_guide_opens_with_what_you_can_do_and_shows_output(page):
     title, opening, rest = page.read_text("utf-8").split("\n\n", 2)
-    assert title.startswith("# ") and opening.startswith("You ")
+    assert title.startswith("# ") and opening.startswith("You ") and "```text\n```" not in rest
     assert re.search(r"^(```(text|console)\n.|!\[|\| ?-|```\{include\})", rest, re.MULTILINE)
 
 
