@@ -32,7 +32,7 @@ def draw(rows: Sequence[Row], path: Path) -> None:
     ids = sorted(best, key=lambda env_id: (best[env_id], env_id))
     figure = Figure(figsize=(8, 1.6 + 0.34 * len(ids) + 0.2 * len(learners)), layout="constrained")
     plot = figure.subplots()
-    for x, name in ((0.0, "animal, or none"), (1.0, "oracle or bound")):
+    for x, name in ((0.0, "animal"), (1.0, "oracle or bound")):
         plot.axvline(x, color="0.2", linewidth=1)
         plot.text(x, 1.01, name, transform=plot.get_xaxis_transform(), ha="center", fontsize=9)
     for k, env_id in enumerate(ids):
