@@ -53,7 +53,7 @@ def edit(folder, **changes):
 @pytest.mark.parametrize("env_id", SHIPPED)
 def test_shipped_policies_are_weights_and_a_card(env_id):
     folder = shipped(env_id)
-    assert {path.name for path in folder.iterdir()} == {"policy.safetensors", "card.json"}
+    assert {path.name for path in folder.iterdir()} == {"policy.safetensors", "card.json", "README.md"}
     card = read_card(folder)
     assert card["id"] == env_id and card["scores"]["episodes"] == 128
     tensors = {name: torch.from_numpy(each) for name, each in load_file(folder / "policy.safetensors").items()}

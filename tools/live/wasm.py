@@ -8,10 +8,12 @@ from typing import Any
 
 import numba
 from llvmlite import binding as llvm
+from numba.core import target_extension
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.typing import Signature
 
 from gymnosoma.envs.core.kernels import cache as kernel_cache
-from gymnosoma.envs.core.kernels.target import Part, PartCompiler
+from gymnosoma.envs.core.kernels.target import NAME, Part, PartCompiler
 
 TRIPLE = "wasm32-unknown-unknown"
 
@@ -106,7 +108,8 @@ def _translated(function: Callable[..., Any], signature: Signature) -> tuple[str
     """Return Numba's unoptimised LLVM code of a kernel and its callees, and the kernel's name in it."""
     options = {"nopython": True, "error_model": "numpy", "_nrt": False, "no_cpython_wrapper": True}
     part = Part(_plain(function), targetoptions=options | {"no_cfunc_wrapper": True}, pipeline_class=PartCompiler)
-    part.compile(signature.args)
+    with target_extension.target_override(NAME), global_compiler_lock:
+        part.compile(signature.args)
     (compiled,) = part.overloads.values()
     return compiled.library.get_llvm_str(), compiled.fndesc.llvm_func_name
 
