@@ -95,7 +95,9 @@ def test_params_of_the_platform_are_values_of_its_model(tmp_path):
     file.write_text("[body.torso.inertial]\nmass = 50.0\n")
     usual, mapped, read = make(env_id), make(env_id, params=change), make(env_id, params=str(file))
     task = usual.task
-    alone = Neuromechanic(changed(standing(delay=0.14, largest_torque=200.0), change), task.animal.dt)
+    model = standing(delay=task.longest_delay, largest_torque=task.largest_torque)
+    model["platform"]["pulse"] *= task.pushes
+    alone = Neuromechanic(changed(model, change), task.animal.dt)
     for env in (usual, mapped, read):
         env.reset(seed=1)
         play(env, 15)
