@@ -192,65 +192,6 @@ class RodTask(Task):
             info.base_wrench[k] = row.base_wrench_mean[k]
 
 
-class PlateTask(RodTask):
-    """Base class for tasks with the speed and the distance of the plate as actions.
-
-    By default, actions multiply the speed that the animal's own controller commands by 0.2 to 5, and add to its
-    distance of 0.985 lengths. The plate follows slowly, as muscles do: the command approaches the action with a time
-    constant of 30 ms, and the plate the command with one of 10 ms.
-    """
-
-    observes = {"speed_command": Field(1, "m/s", 0.2, "commanded speed of the plate, which its speed approaches")}
-    remembers = {"speed_command": "f8", "distance_command": "f8"}
-    """Speed (m/s) and distance (lengths) that the plate approaches."""
-    faster = math.log(5.0)
-    """Largest change of the logarithm of the animal's own speed by an action."""
-
-    def __init__(self, **arguments: Any) -> None:
-        super().__init__(**arguments)
-        self.eased = -float(np.expm1(-1.0 / (EASE * self.control_rate)))
-        """Fraction of the difference from an action by which the command changes in a period."""
-
-    def begin(self, episodes: EpisodeStart, rows: Rows) -> None:
-        super().begin(episodes, rows)
-        episodes.memory["speed_command"] = self.start_speed
-        episodes.memory["distance_command"] = rows["plate_distance"] / rows["length"]
-
-    def plate_place(self) -> dict[str, Field]:
-        return {"plate_offset": Field(1, "lengths", 0.01, f"distance of the plate minus {CENTRE:g} lengths")}
-
-    def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
-        late = f"approached with time constants of {1e3 * EASE:g} and {1e3 * LAG:g} ms"
-        speed = ActionField(1, *SPEEDS, "m/s", f"speed of the plate along x; {late}")
-        distances, added = DISTANCES, ""
-        if (mode or self.actions) == "residual":
-            meaning = f"logarithm of a factor of the animal's own speed of the plate; {late}"
-            speed = ActionField(1, -self.faster, self.faster, "1", meaning)
-            distances, added = (DISTANCES[0] - CENTRE, DISTANCES[1] - CENTRE), ADDED
-        distance = f"distance of the plate{added}; {late}"
-        return {"plate_speed": speed, "plate_distance": ActionField(1, *distances, "lengths", distance)}
-
-    @abstractmethod
-    def own(self, row: Any, memory: Any) -> Any:
-        """Return the speed (m/s) of the plate that the animal's own controller commands."""
-
-    def command(self, row: Any, memory: Any, action: Any, drive: Any) -> None:
-        speed, distance = self.meaning(action, 0), self.meaning(action, 1)
-        if self.actions == "residual":
-            speed = min(max(self.own(row, memory) * math.exp(speed), SPEEDS[0]), SPEEDS[1])
-            distance += CENTRE
-        memory.speed_command += self.eased * (speed - memory.speed_command)
-        memory.distance_command += self.eased * (distance - memory.distance_command)
-        memory.plate_speed += self.answered * (memory.speed_command - memory.plate_speed)
-        super().command(row, memory, action, drive)
-        way = self.answered * (memory.distance_command * row.length - row.plate_distance)
-        drive[1] = way * self.control_rate
-
-    def sense(self, row, memory, observation):
-        super().sense(row, memory, observation)
-        observation.plate_offset[0] = row.plate_distance / row.length - CENTRE
-
-
 class Sweep(RodTask):
     """Keep the tip on a plate that swings to and fro, without lifting off or laying the whisker over.
 
@@ -373,7 +314,7 @@ class Sweep(RodTask):
         info.held = memory.periods_held / (self.duration * self.control_rate)
 
 
-class Regulate(PlateTask):
+class Regulate(RodTask):
     """Hold the power of the second bending mode at changing levels on a hidden texture.
 
     ## Description
@@ -393,6 +334,10 @@ class Regulate(PlateTask):
     inferred from noisy samples of the vibration that it causes, because the plate and the level follow late, and
     because fast sweeps lock the vibration at levels above 1.9.
 
+    By default, actions multiply the animal's speed by 0.2 to 5, and add to its distance of 0.985 lengths. The plate
+    follows slowly, as muscles do: the command approaches the action with a time constant of 30 ms, and the plate the
+    command with one of 10 ms.
+
     ## Rewards
 
     The reward of each step is ``r = 1 / (1 + 9 e^2)``:
@@ -407,14 +352,16 @@ class Regulate(PlateTask):
     options = {**RodTask.options, "goal": Option(-3.0, 3.0, "log10 (nN m)^2", "constant level to hold")}
     hidden = {"memory_length": Hidden(15e-6, 50e-6, logarithmic=True)}
     observes = {
+        "speed_command": Field(1, "m/s", 0.2, "commanded speed of the plate, which its speed approaches"),
         "goal": Field(1, "log10 (nN m)^2", 1.0, "level to hold in the band around 200 Hz"),
         "felt_level": Field(1, "log10 (nN m)^2", 1.0, "level of the sensed moment in this band"),
     }
-    remembers = {"goal": "f8", "later": "3f8"}
+    remembers = {"speed_command": "f8", "distance_command": "f8", "goal": "f8", "later": "3f8"}
     remembers |= dict.fromkeys(("periods_held", "power", "felt_power", "correction"), "f8")
-    """Current goal, later goals, and the number of periods close to the goal. Mean power, true and sensed, (N m)^2. Of
-    the animal's own controller: logarithm of a factor of the speed."""
-    reported = [*PlateTask.reported, "goal"]
+    """Speed (m/s) and distance (lengths) that the plate approaches. Current goal, later goals, and the number of periods
+    close to the goal. Mean power, true and sensed, (N m)^2. Of the animal's own controller: logarithm of a factor of the
+    speed."""
+    reported = [*RodTask.reported, "goal"]
     informs = {"error": "f8", "held": "f8"}
     band = BANDS.index(200.0)
     goals = (-0.2, 1.1)
@@ -430,11 +377,34 @@ class Regulate(PlateTask):
     gain = 0.003
     """The animal's own controller: change of the logarithm of the speed in a period per error, log10 (nN m)^2."""
     levels, speeds = LEVELS
+    faster = math.log(5.0)
+    """Largest change of the logarithm of the animal's own speed by an action."""
 
     def __init__(self, **arguments: Any) -> None:
         super().__init__(**arguments)
+        self.eased = -float(np.expm1(-1.0 / (EASE * self.control_rate)))
+        """Fraction of the difference from an action by which the command changes in a period."""
         self.newest = -float(np.expm1(-1e3 / (self.mean_ms * self.control_rate)))
         """Weight of the newest power in the mean."""
+
+    def begin(self, episodes: EpisodeStart, rows: Rows) -> None:
+        super().begin(episodes, rows)
+        episodes.memory["speed_command"] = self.start_speed
+        episodes.memory["distance_command"] = rows["plate_distance"] / rows["length"]
+
+    def plate_place(self) -> dict[str, Field]:
+        return {"plate_offset": Field(1, "lengths", 0.01, f"distance of the plate minus {CENTRE:g} lengths")}
+
+    def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
+        late = f"approached with time constants of {1e3 * EASE:g} and {1e3 * LAG:g} ms"
+        speed = ActionField(1, *SPEEDS, "m/s", f"speed of the plate along x; {late}")
+        distances, added = DISTANCES, ""
+        if (mode or self.actions) == "residual":
+            meaning = f"logarithm of a factor of the animal's own speed of the plate; {late}"
+            speed = ActionField(1, -self.faster, self.faster, "1", meaning)
+            distances, added = (DISTANCES[0] - CENTRE, DISTANCES[1] - CENTRE), ADDED
+        distance = f"distance of the plate{added}; {late}"
+        return {"plate_speed": speed, "plate_distance": ActionField(1, *distances, "lengths", distance)}
 
     def conditions(self, episodes):
         goals = episodes.draw(lambda rng: rng.uniform(*self.goals, 4))
@@ -450,7 +420,16 @@ class Regulate(PlateTask):
         return interpolated(memory.goal, self.levels, self.speeds) * math.exp(memory.correction)
 
     def command(self, row, memory, action, drive):
-        super().command(row, memory, action, drive)  # with the observed goal
+        speed, distance = self.meaning(action, 0), self.meaning(action, 1)
+        if self.actions == "residual":
+            speed = min(max(self.own(row, memory) * math.exp(speed), SPEEDS[0]), SPEEDS[1])
+            distance += CENTRE
+        memory.speed_command += self.eased * (speed - memory.speed_command)
+        memory.distance_command += self.eased * (distance - memory.distance_command)
+        memory.plate_speed += self.answered * (memory.speed_command - memory.plate_speed)
+        super().command(row, memory, action, drive)
+        way = self.answered * (memory.distance_command * row.length - row.plate_distance)
+        drive[1] = way * self.control_rate
         step, periods = np.rint(row.time * self.control_rate), self.span * self.control_rate
         if step >= periods:
             memory.goal = memory.later[min(int(step // periods) - 1, 2)]
@@ -468,6 +447,7 @@ class Regulate(PlateTask):
 
     def sense(self, row, memory, observation):
         super().sense(row, memory, observation)
+        observation.plate_offset[0] = row.plate_distance / row.length - CENTRE
         observation.felt_level[0] = level(memory.felt_power)
 
     def info(self, row, memory, info):
