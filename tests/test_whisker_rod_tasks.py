@@ -156,7 +156,7 @@ def test_regulation_is_rewarded_near_the_goal():
 
 
 def test_levels_to_be_held_change():
-    """Every quarter of a second, not where one is given."""
+    """Every quarter of a second and of the range, not where one is given."""
     envs, task, batch = made(REGULATE, 2)
     for options in ({}, {"goal": 1.0}):
         envs.reset(seed=0, options=options)
@@ -166,7 +166,8 @@ def test_levels_to_be_held_change():
             goals.append(batch.memory["goal"].copy())
         changes = np.flatnonzero((np.diff(goals, axis=0) != 0.0).all(1)) + 1
         assert changes.tolist() == ([] if options else [125, 250, 375])
-        assert (np.clip(goals, *task.goals) == goals).all()
+        quarters = np.floor(4.0 * (np.array(goals[::125]) - task.goals[0]) / np.diff(task.goals))
+        assert (np.sort(quarters, axis=0) == (3.0 if options else np.arange(4.0)[:, None])).all()
 
 
 def test_rough_paper_shakes_the_whisker():

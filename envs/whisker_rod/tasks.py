@@ -328,11 +328,12 @@ class Regulate(RodTask):
     | L               | 15 to 50 um, log-uniform |
 
     The level is the mean of this power, with weights that decrease with a time constant of {mean_ms:g} ms: within a
-    cycle of stick and slip, the power itself changes by a factor of 3. The goal, which is part of the observation, is
-    drawn from {goals} log10 (nN m)^2 every {span:g} s. The animal's own controller sweeps at a speed that depends on
-    the goal, and corrects it by integral feedback from the sensed level. The task is hard because the texture must be
-    inferred from noisy samples of the vibration that it causes, because the plate and the level follow late, and
-    because fast sweeps lock the vibration at levels above 1.9.
+    cycle of stick and slip, the power itself changes by a factor of 3. The goal, which is part of the observation,
+    changes every {span:g} s. Each quarter of the range {goals} log10 (nN m)^2 occurs once per episode, in random
+    order, so that no episode has only low levels, which are harder to hold. The animal's own controller sweeps at a
+    speed that depends on the goal, and corrects it by integral feedback from the sensed level. The task is hard because
+    the texture must be inferred from noisy samples of the vibration that it causes, because the plate and the level
+    follow late, and because fast sweeps lock the vibration at levels above 1.9.
 
     By default, actions multiply the animal's speed by 0.2 to 5, and add to its distance of 0.985 lengths. The plate
     follows slowly, as muscles do: the command approaches the action with a time constant of 30 ms, and the plate the
@@ -358,9 +359,9 @@ class Regulate(RodTask):
     }
     remembers = {"speed_command": "f8", "distance_command": "f8", "goal": "f8", "later": "3f8"}
     remembers |= dict.fromkeys(("periods_held", "power", "felt_power", "correction"), "f8")
-    """Speed (m/s) and distance (lengths) that the plate approaches. Current goal, later goals, and the number of periods
-    close to the goal. Mean power, true and sensed, (N m)^2. Of the animal's own controller: logarithm of a factor of the
-    speed."""
+    """Speed (m/s) and distance (lengths) that the plate approaches. Current goal, later goals, and the number of
+    periods close to the goal. Mean power, true and sensed, (N m)^2. Of the animal's own controller: logarithm of a
+    factor of the speed."""
     reported = [*RodTask.reported, "goal"]
     informs = {"error": "f8", "held": "f8"}
     band = BANDS.index(200.0)
@@ -407,7 +408,9 @@ class Regulate(RodTask):
         return {"plate_speed": speed, "plate_distance": ActionField(1, *distances, "lengths", distance)}
 
     def conditions(self, episodes):
-        goals = episodes.draw(lambda rng: rng.uniform(*self.goals, 4))
+        (low, high), count = self.goals, 4
+        part = (high - low) / count
+        goals = episodes.draw(lambda rng: low + part * (rng.permutation(count) + rng.uniform(size=count)))
         episodes.memory["goal"] = episodes.options.get("goal", goals[:, 0])
         later = episodes.options.get("goal", goals[:, 1:].T)
         episodes.memory["later"] = np.broadcast_to(later, (3, len(episodes))).T
