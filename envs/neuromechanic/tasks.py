@@ -368,7 +368,7 @@ class StandGains(NeuromechanicTask):
     """Range from which the stance is drawn, hip widths."""
     largest_lean, lowest_hips = 1.2, 0.4 * LEG
     """Largest angle of torso or legs from the vertical (rad) and lowest height of the hips (m) of a standing figure."""
-    pushes, growth = 8, 0.06
+    pushes, growth = 8, 0.07
     """Number of pushes, and increase in speed from push to push (m/s)."""
     soonest, latest = 1.2, 1.8
     """Least and greatest time from the onset of a push to that of the next, s."""
@@ -378,7 +378,7 @@ class StandGains(NeuromechanicTask):
     """Limit of a hip's torque, and its scale in the reward, N m."""
     largest_stiffness, largest_damping = 600.0, 200.0
     """Stiffness (N m/rad) and damping (N m s/rad) of an action of 1 with ``actions="gains"``."""
-    own, largest_change = (STIFFNESS, DAMPING), 0.4
+    own, largest_change = (STIFFNESS, DAMPING), 0.6
     """Stiffness (N m/rad) and damping (N m s/rad) of the paper's reflex, and largest share that an action adds."""
     longest_delay, shortest_delay = 0.14, 0.08
 
