@@ -139,17 +139,17 @@ ORACLES: dict[type, Oracle] = {
         strengthening=(0.7, 0.3),
         offset=(-0.45, 0.2),
     ),
-    # A swim straight ahead, without any turn. The initial values are the best of an episode that is used here only.
+    # A swim straight ahead, without any turn.
     lamprey.Waypoints: _planned_waves(
         20.0,
         2,
         0.1,
-        frequency=(3.2, 0.4),
-        wavelength=(1.73, 0.2),
-        head=(7.3, 0.8),
+        frequency=(4.5, 0.5),
+        wavelength=(0.95, 0.2),
+        head=(2.6, 0.6),
         tail=(0.4, 0.3),
-        gain=(1.53, 0.2),
-        offset=(-1.14, 0.15),
+        gain=(0.2, 0.1),
+        offset=(-0.05, 0.15),
         env={"randomize": {"turning": (0.0, 0.0)}},
     ),
     lamprey.Escape: _planned_waves(
