@@ -28,6 +28,7 @@ myst_enable_extensions = ["dollarmath", "colon_fence", "deflist", "attrs_block",
 myst_heading_anchors = 3
 html_math_renderer = "mathml"
 default_role = "autolink"
+smartquotes = False  # "--option" and "" are no dashes and quotation marks
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the docstrings give types and shapes
 autodoc_default_options = {"members": True, "show-inheritance": True}

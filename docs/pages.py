@@ -93,8 +93,9 @@ def figure(name: str) -> str:
     policy, ghost = films.shown(f"gymnosoma/{name}")
     words = {"trained": "The trained policy", "random": "Random actions"}
     caption = words.get(policy, "The animal's own controller") + "; in grey, the animal's own controller" * bool(ghost)
-    video = moving(name, "../", "autoplay controls")
-    return f'<figure class="film">{video}<figcaption>{caption}.</figcaption></figure>\n\n'
+    shows = "this.controls = true"  # not before, because they cover the film
+    video = moving(name, "../", f'autoplay tabindex="0" onclick="{shows}" onfocus="{shows}"')
+    return f'<figure class="film"><div class="scroll">{video}</div><figcaption>{caption}.</figcaption></figure>\n\n'
 
 
 def tiles(pages: Mapping[str, tuple[str, str]]) -> str:

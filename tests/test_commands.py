@@ -33,6 +33,16 @@ def test_a_closed_output_is_no_error(command, monkeypatch):
     command("list", SWIM)
 
 
+@pytest.mark.parametrize("given", ["--help", "list"])
+def test_a_reader_that_closes_early_gets_no_traceback(given):
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "gymnosoma", *given.split()]
+    ended = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True)
+    os.close(writer)
+    assert (ended.stderr, ended.returncode) == ("", 1)
+
+
 def test_disabled_compilation_is_named():
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
     ended = subprocess.run([sys.executable, "-c", "import gymnosoma"], env=environment, capture_output=True, text=True)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gymnosoma.envs import CATALOGUE
-from gymnosoma.envs.core.env.documentation import normaliser, summary
+from gymnosoma.envs.core.env.documentation import normaliser
 
 from ..learning.search import CONSTANT
 from ..policies.lookup import REPLAY
@@ -189,7 +189,7 @@ def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def policies(rows: Sequence[Row]) -> str:
     """Format a Markdown table of fixed policies and of the recipe, in the unit of each score."""
-    head = ["id", "task", "score", "animal's own controller", "best other reference"]
+    head = ["id", "score", "animal's own controller", "best other reference"]
     head += ["best constant parameters", "replay", "trained by the recipe", "trained, shipped", "counts as 1"]
     bold, lines = ahead(rows), []
     for env_id in all_ids():
@@ -207,7 +207,6 @@ def policies(rows: Sequence[Row]) -> str:
         lines.append(
             [
                 f"`{env_id.split('/')[1]}`",
-                summary(task_class(env_id)).rstrip("."),
                 name if score.unit == "1" else f"{name}, {score.unit}",
                 _text(cells.get("baseline")),
                 f"{_text(others[best])} `{best}`" if better and best else "",

@@ -211,7 +211,7 @@ run.save("worm.npz")`;
 
   function kymograms(canvas, area) {
     const height = 0.5 * (area[3] - 6);
-    [["wanted", "wanted"], ["done", "actual"]].forEach(([name, title], k) => {
+    [["wanted", "command"], ["done", "actual"]].forEach(([name, title], k) => {
       const cells = canvas.cells(name, JOINTS, COLUMNS), columns = kymogram[name];
       for (let j = 0; j < COLUMNS; j++) {
         for (let i = 0; i < JOINTS; i++) canvas.diverging(cells, i * COLUMNS + j, j < columns.length ? columns[j][i] : 0, SHOWN);

@@ -1,4 +1,4 @@
-/* Tables that are wider than their place, or that have more than two columns and a row of many lines, get a label on each
+/* Pictures are enlarged by a click. Tables that are wider than their place, or that have more than two columns and a row of many lines, get a label on each
    cell, with which a narrow screen shows them row by row. */
 "use strict";
 const MOST = 5; // em, three lines
@@ -13,11 +13,17 @@ function stack() {
     for (const row of rows) {
       [...row.cells].forEach((cell, k) => {
         if (!cell.textContent.trim()) cell.classList.add("none");
-        else if (k && heads[k]) cell.dataset.label = `${heads[k]}: `;
+        else if ((k || /^[\d.]+$/.test(cell.textContent.trim())) && heads[k]) cell.dataset.label = `${heads[k]}: `;
       });
     }
+    if (wrapper.scrollWidth > wrapper.clientWidth) wrapper.classList.add("wide");
     wrapper.classList.add("stack");
   }
 }
-window.addEventListener("DOMContentLoaded", stack);
+window.addEventListener("DOMContentLoaded", () => {
+  stack();
+  for (const picture of document.querySelectorAll("article p > img")) {
+    picture.addEventListener("click", () => picture.classList.toggle("large"));
+  }
+});
 window.addEventListener("resize", stack);

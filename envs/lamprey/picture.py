@@ -25,6 +25,9 @@ STRIP, SECONDS = 116.0, 4.0
 SIDE = 236.0
 """Width of the cord's panel, pt."""
 
+LINES = {"head's track": c.FORE, "tail's track": c.AFT, "active muscle": c.WARM}
+"""Colours of lines and muscles."""
+
 BANDS = {
     "EC": ("edge cells", 25.0),
     "MN": ("motoneurons", 1.0),
@@ -43,10 +46,10 @@ def draw(canvas: Canvas, task: LampreyTask, trail: Trail, ghost: Trail | None = 
     animal, both = task.animal, [trail] if ghost is None else [trail, ghost]
     length = float(np.sum(animal.params.length))
     moments = round(0.8 * task.control_rate)  # two to four strokes
-    eyes = [c.steady(other.rows["centre"], moments, 0.5 * length) for other in both]
+    eyes = [c.steady(other.rows["centre"], moments, 0.3 * length) for other in both]
     eyes += [c.steady(track, moments) for track in (c.past(trail.rows, TRACK) if canvas.close else sights(task, trail))]
     area = (0.0, 0.0, canvas.width - SIDE, canvas.height - STRIP)
-    view = canvas.view(area, np.array(eyes), 2.6 * length, 0.6 * length, 1.5 * length)
+    view = canvas.view(area, np.array(eyes), 2.6 * length, 0.7 * length, 1.4 * length)
     if view.high[0] - view.low[0] < 10.0 * length:
         view.grid(0.02, c.mix(c.PAPER, c.RULE, 0.6), 0.5)
     view.grid(0.1)
@@ -57,10 +60,11 @@ def draw(canvas: Canvas, task: LampreyTask, trail: Trail, ghost: Trail | None = 
         colour = c.GHOST if other is ghost else c.INK
         view.pointer(other.rows["centre"][-1], colour, other.name)
         if other.name and view.holds(other.rows["centre"][-1]):
-            at = c.steady(other.rows["centre"], moments) + np.array([0.0, 0.25 * length])
-            view.label(other.name, view.inside(at), colour, 12, (0.5, 1.0), back=c.PLATE)
+            up = -0.3 if other is ghost else 0.3  # names do not overlap
+            at = c.steady(other.rows["centre"], moments) + np.array([0.0, up * length])
+            view.label(other.name, view.inside(at), colour, 12, (0.5, 0.5), back=c.PLATE)
     canvas.titles(headline, f"{caption} {_motion(trail, moments)}".strip())
-    canvas.legend(canvas.height - STRIP - 20.0, {"head's track": c.FORE, "tail's track": c.AFT})
+    canvas.legend(canvas.height - STRIP - 20.0, LINES)
     _current(canvas, view, trail.rows[-1])
     view.scale_bar()
     _cord(canvas, animal, trail.rows[-1:])
@@ -110,7 +114,7 @@ def _(task: Economy, view: Panel, trail: Trail) -> tuple[str, str]:
     place, info = trail.memory[-1]["place"], task.hooks.info(trail.rows[-1:], trail.memory[-1:])
     view.ring(place, task.near, c.GOAL, 2.0)
     view.pointer(place, c.GOAL)
-    return f"{info['distance'][0]:.2f} m, {info['economy'][0]:.1f} m/J", "approached,"
+    return f"{info['distance'][0]:.2f} m, {info['economy'][0]:.1f} m/J", "closer to the circle, and per joule;"
 
 
 @goal.register

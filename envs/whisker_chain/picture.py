@@ -37,6 +37,7 @@ def draw(canvas: Canvas, task: WhiskerTask, trail: Trail, ghost: Trail | None = 
     view.grid(0.01)
     headline, caption = goal(task, view, trail)
     view.polygon([(view.low[0], view.low[1]), (0, view.low[1]), (0, view.high[1]), (view.low[0], view.high[1])], SKIN)
+    view.label("skin", view.low, c.INK, 11, (0.0, 1.0), (12, -12))
     for other in [trail] if ghost is None else [ghost, trail]:
         _whisker(view, task, other, other is ghost)
     _pegs(view, task, trail)
@@ -120,6 +121,7 @@ def _pegs(view: Panel, task: WhiskerTask, trail: Trail, named: bool = True) -> N
         view.disc(at, max(3.0, radius / view.point), PEG)
         push = row["contact_sum"][o] / max(row["span"], 1e-300)
         if push <= 0.0:
+            view.label("peg" * named, at, PEG, 12, (0.5, 1.0), (0, -8), c.PLATE)
             continue
         heading = row["link_angle"][int(row["contact_link"][o])]
         normal = -row["peg_side"][o] * np.array([-np.sin(heading), np.cos(heading)])
@@ -146,12 +148,12 @@ def _close_up(canvas: Canvas, task: WhiskerTask, trail: Trail, ghost: Trail | No
     _pegs(panel, task, trail, named=False)
     panel.scale_bar()
     name = "at the peg" if len(touched) else "at the tip"
-    panel.label(name, (panel.low[0], panel.high[1]), c.MUTED, 11, (0.0, 0.0), (8, 6))
+    panel.label(name, (panel.low[0], panel.high[1]), c.MUTED, 11, (0.0, 0.0), (8, 6), c.PLATE)
 
 
 def _limit(values: NDArray[np.float64], least: float) -> float:
-    """Return the smallest of 1, 2, 5, 10, ... times ``least`` that is not below any magnitude in ``values``."""
-    return least * 10.0 / c.rounded(10.0 / max(1.0, float(np.abs(values).max()) / least))
+    """Return the smallest of 1, 2, 5, 10, ... times ``least`` that is 5% above all magnitudes in ``values``."""
+    return least * 10.0 / c.rounded(10.0 / max(1.0, 1.05 * float(np.abs(values).max()) / least))
 
 
 def _traces(canvas: Canvas, task: WhiskerTask, trail: Trail) -> None:

@@ -172,8 +172,8 @@ def _traces(canvas: Canvas, trail: Trail) -> None:
         )
     ):
         area = (left, top + k * (height + 8), width, height)
-        about = f" about {c.quantity(shift, unit)}" if shift else ""
-        title = f"{name} at the base, ± {c.quantity(limit, unit)}{about}"
+        about = f"{c.quantity(shift, unit)} " if shift else ""
+        title = f"{name} at the base, {about}± {c.quantity(limit, unit)}"
         panel = canvas.trace(area, time, samples[:, k] - shift, SECONDS, limit, c.INK, title)
         marks = rows[rows["time"] >= panel.low[0]]
         for at, slip in zip(marks["time"], _slipping(marks), strict=True):

@@ -198,7 +198,7 @@ class Sweep(RodTask):
     ## Description
 
     The model is the whisker C4 of Oladazimi, Putelat et al. (2021) on a plate that moves at {start_speed:g} m/s by
-    default, with L = 20 um. The distance of the plate swings in a sine, which reaches its full amplitude after 0.1 s:
+    default, with L = 20 µm. The distance of the plate swings in a sine, which reaches its full amplitude after 0.1 s:
 
     | hidden quantity | distribution                                   |
     |-----------------|------------------------------------------------|
@@ -325,7 +325,7 @@ class Regulate(RodTask):
 
     | hidden quantity | distribution             |
     |-----------------|--------------------------|
-    | L               | 15 to 50 um, log-uniform |
+    | L               | 15 to 50 µm, log-uniform |
 
     The level is the mean of this power, with weights that decrease with a time constant of {mean_ms:g} ms: within a
     cycle of stick and slip, the power itself changes by a factor of 3. The goal, which is part of the observation,

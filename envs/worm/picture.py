@@ -45,7 +45,7 @@ def draw(canvas: Canvas, task: WormTask, trail: Trail, ghost: Trail | None = Non
     eyes = [c.steady(other.rows["centre"], moments, 0.5 * length) for other in both]
     eyes += [c.steady(track, moments) for track in (c.past(trail.rows, TRACK) if canvas.close else sights(task, trail))]
     area = (0.0, 0.0, canvas.width, canvas.height - STRIP_HEIGHT)
-    view = canvas.view(area, np.array(eyes), 3.2 * length, 0.7 * length, 1.4 * length)
+    view = canvas.view(area, np.array(eyes), 3.2 * length, 0.6 * length, 1.2 * length)
     view.grid(0.5 * length)
     headline, caption = goal(task, canvas, view, trail)
     for other in reversed(both):
@@ -57,9 +57,9 @@ def draw(canvas: Canvas, task: WormTask, trail: Trail, ghost: Trail | None = Non
         colour, at = c.GHOST if other is ghost else c.INK, other.rows["centre"][-1]
         view.pointer(at, colour, other.name)
         if other.name and view.holds(at):
-            points = animal.points(other.rows[-moments:])
-            above = c.steady(np.stack([points[..., 0].mean(1), points[..., 1].max(1)], 1), moments)
-            view.label(other.name, view.inside(above), colour, 12, (0.5, 1.0), (0, -16), c.PLATE)
+            points, up = animal.points(other.rows[-moments:]), -1 if other is ghost else 1  # names do not overlap
+            edge = c.steady(np.stack([points[..., 0].mean(1), up * (up * points[..., 1]).max(1)], 1), moments)
+            view.label(other.name, view.inside(edge), colour, 12, (0.5, 0.5), (0, -22 * up), c.PLATE)
     canvas.titles(headline, f"{caption} {_medium(trail.rows[-1])}".strip())
     view.scale_bar()
     canvas.legend(canvas.height - STRIP_HEIGHT - 20.0, LINES)
@@ -138,6 +138,7 @@ def _(task: Follow, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, str
     view.polyline(_path(task, trail), c.mix(c.PAPER, c.GOAL, 0.6), 4.0)
     place = path_place(task, trail.rows[-1:], trail.memory[-1:])[0]
     view.disc(place, 7.0, c.GOAL)
+    view.label("real worm", place, c.GOAL, 11, (0.0, 0.5), (12, 0), c.PLATE)
     error = task.hooks.info(trail.rows[-1:], trail.memory[-1:])["error"][0]
     return f"{1e3 * error:.3f} mm", "from the centre to the real worm's,"
 
@@ -234,7 +235,7 @@ def _strip(canvas: Canvas, task: WormTask, trail: Trail) -> None:
     rows = trail.rows[-periods:]
     canvas.box((0, top, canvas.width, STRIP_HEIGHT), c.mix(c.PAPER, c.CARD, 0.5))
     strips = [
-        ("commanded", f"joints, last {STRIP_SECONDS:g} s", rows["control_angle"]),
+        ("command", f"joints, last {STRIP_SECONDS:g} s", rows["control_angle"]),
         ("actual", f"± {STRIP_ANGLE:g} rad", np.diff(rows["rod_angle"])),
     ]
     if task.animal.circuit is not None:

@@ -72,12 +72,6 @@ def overview() -> str:
 
 def main() -> None:
     """Run the command line."""
-    if sys.argv[1:] == ["--version"]:
-        print(gymnosoma.__version__)
-        return
-    if sys.argv[1:] in ([], ["-h"], ["--help"]):
-        print(overview())
-        sys.exit(0 if sys.argv[1:] else 2)
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # it was closed
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
@@ -96,8 +90,16 @@ def main() -> None:
     if before is signal.SIG_DFL:
         signal.signal(signal.SIGTERM, terminate)
     try:
-        tyro.extras.subcommand_cli_from_dict(COMMANDS, prog="gymnosoma")
-        sys.stdout.flush()
+        try:
+            if sys.argv[1:] == ["--version"]:
+                print(gymnosoma.__version__)
+            elif sys.argv[1:] in ([], ["-h"], ["--help"]):
+                print(overview())
+                sys.exit(0 if sys.argv[1:] else 2)
+            else:
+                tyro.extras.subcommand_cli_from_dict(COMMANDS, prog="gymnosoma")
+        finally:
+            sys.stdout.flush()  # also after help texts, which end with SystemExit
     except BrokenPipeError:  # the program that reads the output has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # lets Python flush it at exit
         sys.exit(1)

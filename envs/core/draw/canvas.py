@@ -25,7 +25,7 @@ WIDTH, HEIGHT = 960.0, 540.0
 HEADER = 64.0
 """Height of the captions at the top of a page, pt; labels in views do not overlap it."""
 
-FARTHEST = 2.5
+FARTHEST = 2.2
 """Largest extent of a view's shorter side, as a multiple of ``span``, so that the animal stays visible."""
 
 _SUPER = 2
@@ -254,7 +254,7 @@ class Panel:
             offset ((2,) float, pt): Shift to the right and down.
             back: Colour of a plate behind the text, which keeps it legible above a drawing.
         """
-        size_px = round(1.2 * size * self.scale)
+        size_px = round(1.45 * size * self.scale)
         if not text or size_px < _LEGIBLE:
             return
         image = _write(text, size_px, colour)
@@ -381,8 +381,8 @@ class Canvas(Panel):
     def legend(self, y: float, entries: Mapping[str, Colour]) -> None:
         """Write the meaning of the colours of lines at the left, at height ``y`` [pt]."""
         for k, (name, colour) in enumerate(entries.items()):
-            self.polyline([(24.0 + 92.0 * k, y), (38.0 + 92.0 * k, y)], colour, 2.5)
-            self.label(name, (44.0 + 92.0 * k, y), MUTED, 11, back=PLATE)
+            self.polyline([(24.0 + 102.0 * k, y), (38.0 + 102.0 * k, y)], colour, 2.5)
+            self.label(name, (44.0 + 102.0 * k, y), MUTED, 11, back=PLATE)
 
     def view(
         self,
@@ -399,18 +399,21 @@ class Canvas(Panel):
             points ((N, 2) float): Points in the panel's unit; a single point is followed by the camera. The first is
                 always visible, and the rest unless the shorter side of the view would exceed ``FARTHEST`` spans.
             span, height: Smallest width and height of the view.
+            margin: Space around the points; if there is any, they also stay below the captions.
         """
         places = np.atleast_2d(np.asarray(points, float))
         low, high = places.min(0) - margin, places.max(0) + margin
-        shape = area[3] / area[2]
+        header = max(0.0, HEADER - area[1])
+        above = header / area[2] if margin else 0.0
+        shape = area[3] / area[2] - above
         extent = max(high[0] - low[0], (high[1] - low[1]) / shape)
         most = max(span, height / shape) if self.close else FARTHEST * span * max(1.0, 1.0 / shape)
         width = min(max(span, height / shape, extent), most)
         half, middle = 0.5 * width * np.array([1.0, shape]), 0.5 * (low + high)
         if extent > most:
             middle = np.clip(middle, places[0] - 0.6 * half, places[0] + 0.6 * half)
-        panel = self.panel(area, middle - half, middle + half)
-        panel.header = max(0.0, HEADER - area[1])
+        panel = self.panel(area, middle - half, middle + half + (0.0, width * above))
+        panel.header = header
         return panel
 
     def trace(
@@ -437,7 +440,7 @@ class Canvas(Panel):
         self.box(area, CARD)
         panel.polyline([(start, 0.0), (start + duration, 0.0)], RULE, 1.0)
         panel.polyline(np.stack([time, values], 1)[time >= start], colour, 1.25)
-        panel.label(title, (start, limit), MUTED, 11, (0.0, 0.0), (6, 4))
+        panel.label(title, (start, limit), MUTED, 11, (0.0, 0.0), (6, 4), (*CARD, 210))
         return panel
 
     def bar(self, area: tuple[float, float, float, float], share: float, colour: Colour, back: Colour = RULE) -> None:
