@@ -99,7 +99,7 @@ CATALOGUE = (
     CatalogueEntry("LampreyEscape-v0", "lamprey.tasks:Escape", 200, 270.0),
     CatalogueEntry("WhiskerLocalize-v0", "whisker_chain.tasks:Localize", 150, 0.67),
     CatalogueEntry("WhiskerTap-v0", "whisker_chain.tasks:Tap", 600, 0.85),
-    CatalogueEntry("WhiskerHold-v0", "whisker_chain.tasks:Hold", 500, 380.0, ranked=False),
+    CatalogueEntry("WhiskerHold-v0", "whisker_chain.tasks:Hold", 500, 380.0),
     CatalogueEntry("WhiskerWhisk-v0", "whisker_chain.tasks:Whisk", 500, 450.0),
     CatalogueEntry("WhiskerSweep-v0", "whisker_rod.tasks:Sweep", 500, None, {"history": 3}),
     CatalogueEntry("WhiskerRegulate-v0", "whisker_rod.tasks:Regulate", 500, ranked=False),
