@@ -112,7 +112,8 @@ def page(name: str) -> str:
     env_id = f"gymnosoma/{name}"
     env: Any = gymnasium.make(env_id).unwrapped
     text = f"# {name}\n\n{figure(name)}"
-    text += f'```py\nimport gymnasium, gymnosoma\n\nenv = gymnasium.make("{env_id}")\n```\n\n{env.__doc__}\n'
+    text += f'```py\nimport gymnasium, gymnosoma\n\nenv = gymnasium.make("{env_id}")\n```\n\n'
+    text += re.sub(r"(?<=\| )(\d+) \.\. (\d+)(?= \|)", "\\1\u00a0..\u00a0\\2", env.__doc__) + "\n"
     names = ", ".join(f"`{reference}`" for reference in references_of(env_id))
     text += f"\n## Reference controllers\n\n{names or 'None.'}\n"
     env.close()

@@ -55,7 +55,7 @@ def animals() -> list[Image.Image]:
     for k, name in enumerate(STRIP):
         animal = films.ANIMAL[f"gymnosoma/{name}"].replace("_", " ")
         at = (k + 0.5) / len(STRIP) * first.width, (high + 12) / (high + 28) * first.height
-        first.label(animal, at, c.INK, 15 / first.scale * 2, (0.5, 0.5))
+        first.label(animal, at, c.INK, 12.5 / first.scale * 2, (0.5, 0.5))
     frames = [Image.fromarray(first.array()) for _ in range(round(LENGTH * SLOWEST))]
     for k, (name, (policy, start, speed, options, frame)) in enumerate(STRIP.items()):
         film = films.film_of(f"gymnosoma/{name}", policy, width=1280, height=720, options=options)
@@ -101,11 +101,11 @@ def swim() -> list[Image.Image]:
             view.polyline(track, c.FORE, 2.5)
             body(view, (task.animal.points(actor.trail.rows[-1:])[0] - start) @ along.T, False)
             info = task.hooks.info(actor.trail.rows[-1:], actor.trail.memory[-1:])
-            canvas.label(name, (24, top + 30), colour, 30, back=c.PLATE)
+            canvas.label(name, (24, top + 30), colour, 25, back=c.PLATE)
             score = f"{info['priced_speed'][0] * 1e3:.2f} mm/s after the cost of its work"
-            canvas.label(score, (canvas.width - 24, top + 30), colour, 30, (1.0, 0.5), back=c.PLATE)
+            canvas.label(score, (canvas.width - 24, top + 30), colour, 25, (1.0, 0.5), back=c.PLATE)
             came = f"{1e3 * track[-1, 0]:.1f} mm"
-            canvas.label(came, (canvas.width - 24, top + 220), colour, 30, (1.0, 0.5), back=c.PLATE)
+            canvas.label(came, (canvas.width - 24, top + 220), colour, 25, (1.0, 0.5), back=c.PLATE)
         frames.append(Image.fromarray(canvas.array()))
     return frames
 

@@ -11,10 +11,7 @@ from gymnasium.wrappers import RecordEpisodeStatistics, RecordVideo
 from gymnasium.wrappers import vector as wrappers
 from ids import IDS
 
-from gymnosoma.envs.core.draw.canvas import (
-    PAPER,
-    Canvas,
-)
+from gymnosoma.envs.core.draw.canvas import PAPER, Canvas
 from gymnosoma.envs.core.draw.view import Trail
 from gymnosoma.films.reel import show_episode
 
@@ -100,6 +97,16 @@ def test_animal_stays_in_view_far_from_its_ghost(env_id, size, views):
         assert ((points > view.low) & (points < view.high)).all()
         assert length / view.point > 45.0  # pt
         assert canvas.array().shape == (size[1], size[0], 3)
+
+
+def test_a_body_is_whole_and_below_the_captions(views):
+    env = gymnasium.make("gymnosoma/LampreyWaypoints-v0", render_mode="rgb_array", **SMALL).unwrapped
+    env.reset(seed=0)
+    for _ in range(300):
+        env.step(np.zeros(env.action_space.shape, np.float32))
+        env.render()
+        points, view = env.task.animal.points(env.batch.rows)[0], views[-1]
+        assert (points > view.low).all() and (points < view.high - view.header * view.point * np.array([0, 1])).all()
 
 
 @pytest.mark.parametrize("env_id", IDS)

@@ -16,12 +16,15 @@ function stack() {
         else if ((k || /^[\d.]+$/.test(cell.textContent.trim())) && heads[k]) cell.dataset.label = `${heads[k]}: `;
       });
     }
-    if (wrapper.scrollWidth > wrapper.clientWidth) wrapper.classList.add("wide");
+    if (rows[0]?.cells.length > 6) wrapper.classList.add("wide");
     wrapper.classList.add("stack");
   }
 }
 window.addEventListener("DOMContentLoaded", () => {
   stack();
+  for (const text of document.querySelectorAll(".highlight pre")) {
+    if (/[│┃]/.test(text.textContent)) text.classList.add("table");
+  }
   for (const picture of document.querySelectorAll("article p > img")) {
     picture.addEventListener("click", () => picture.classList.toggle("large"));
   }
