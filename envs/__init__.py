@@ -104,7 +104,7 @@ CATALOGUE = (
     CatalogueEntry("WhiskerSweep-v0", "whisker_rod.tasks:Sweep", 500, None, {"history": 3}),
     CatalogueEntry("WhiskerRegulate-v0", "whisker_rod.tasks:Regulate", 500, ranked=False),
     CatalogueEntry("HindlimbHold-v0", "neuromechanic.tasks:HindlimbHold", 500, 350.0),
-    CatalogueEntry("StandGains-v0", "neuromechanic.tasks:StandGains", 280, 155.0, ranked=False),
+    CatalogueEntry("StandGains-v0", "neuromechanic.tasks:StandGains", 280, 155.0),
 )
 
 ANIMALS |= {
