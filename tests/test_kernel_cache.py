@@ -7,6 +7,8 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
+import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,8 +18,8 @@ import numpy as np
 import pytest
 
 from gymnosoma.envs.core import files as core_files
+from gymnosoma.envs.core.kernels import ahead, compiling, jit
 from gymnosoma.envs.core.kernels import cache as kernel_cache
-from gymnosoma.envs.core.kernels import compiling, jit
 
 MODULE = """
 import numpy as np
@@ -267,6 +269,64 @@ def test_two_processes_fill_one_cache(tmp_path):
     written = files(folder)
     assert all(name.endswith(".nbc") for name in written)
     assert start(script, folder) == (PRINTED, []) and files(folder) == written  # the third compiles nothing
+
+
+def test_a_kernel_is_awaited_while_another_process_compiles_it(folder, monkeypatch):
+    assert run() == ([], True)
+    (path,) = folder.iterdir()
+    content, held = path.read_bytes(), threading.Event()
+    path.unlink()
+
+    def compile_elsewhere():
+        lock = kernel_cache.locked(path)
+        held.set()
+        time.sleep(0.2)
+        if kernel_cache.PATIENCE > 1.0:
+            path.write_bytes(content)
+        else:
+            time.sleep(1.0)
+        lock.release()
+
+    for patience, compiled in ((60.0, False), (0.01, True)):  # the second waits in vain
+        monkeypatch.setattr(kernel_cache, "PATIENCE", patience)
+        with ThreadPoolExecutor() as pool:
+            pool.submit(compile_elsewhere)
+            held.wait()
+            assert run() == ([], compiled)
+        path.unlink()
+        held.clear()
+
+
+AHEAD = """
+from gymnosoma.envs.core.kernels.jit import kernel
+
+@kernel
+def double(x):
+    return 2 * x
+
+class Animal:
+    def compile(self, count):
+        double(float(count))
+"""
+
+
+def test_a_second_process_compiles_ahead_and_only_if_it_is_needed(tmp_path, monkeypatch):
+    (tmp_path / "doubling.py").write_text(AHEAD)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(kernel_cache, "FOLDER", kernel_cache.find_folder())
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
+    doubling, started = importlib.import_module("doubling"), []
+    monkeypatch.setattr(ahead.atexit, "register", started.append)
+    for parent in (None, "a pool"):
+        monkeypatch.setattr(ahead.multiprocessing, "parent_process", lambda parent=parent: parent)
+        ahead.compile_ahead(doubling.Animal(), 3)
+        assert len(started) == 1 and not doubling.double.signatures
+    assert started[0].__self__.wait(100) == 0
+    assert doubling.double(3.0) == 6.0 and doubling.double.stats.cache_hits
+    monkeypatch.setattr(ahead.multiprocessing, "parent_process", lambda: None)
+    ahead.compile_ahead(doubling.Animal(), 3)
+    assert len(started) == 1
 
 
 def test_what_is_registered_while_a_kernel_is_compiled_is_found():

@@ -352,10 +352,7 @@ def _wave_of(kind: type) -> Reference:
 
 
 REFERENCES: References = {
-    Economy: {
-        "baseline": Reference(_own, _MOTONEURON, _STEERING),
-        "wave": _wave_of(Economy),
-    },
+    Economy: {"baseline": Reference(_own, _MOTONEURON, _STEERING), "wave": _wave_of(Economy)},
     Waypoints: {"baseline": Reference(_own, _MOTONEURON, _STEERING), "wave": _wave_of(Waypoints)},
     Escape: {
         "baseline": Reference(_own, _MOTONEURON, _STEERING),

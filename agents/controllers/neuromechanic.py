@@ -142,11 +142,7 @@ class Steering(ByHand):
     control_rate = 100.0
     pace = 1.0
     """Time in which a pressed key changes a gain over its whole range, s."""
-    keys = (
-        ("up, down", "stiffer, softer reflexes"),
-        ("right, left", "more, less damping"),
-        ("F", "ice or rubber"),
-    )
+    keys = (("up, down", "stiffer, softer reflexes"), ("right, left", "more, less damping"), ("F", "ice or rubber"))
 
     def __init__(self, task: Any) -> None:
         if not isinstance(task, StandGains):
@@ -178,9 +174,7 @@ def _least_stress(task: HindlimbHold) -> Controller:
 
 
 def _stable_reflex(
-    task: HindlimbHold,
-    stretch_gain: float = HindlimbHold.stretch_gain,
-    rate_gain: float = HindlimbHold.rate_gain,
+    task: HindlimbHold, stretch_gain: float = HindlimbHold.stretch_gain, rate_gain: float = HindlimbHold.rate_gain
 ) -> Controller:
     return StretchReflex(task, stretch_gain, rate_gain, task.stable_pattern)
 

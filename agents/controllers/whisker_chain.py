@@ -387,9 +387,7 @@ REFERENCES: References = {
         "baseline": Reference(_through_muscle(SineWhisk), _COMMANDED),
         "follower": Reference(_through_muscle(Follower), _COMMANDED, {"gain": (10.0, 120.0)}),
         "foresees": Reference(
-            _through_muscle(Follower, gain=30.0, fading=0.5),
-            _COMMANDED,
-            {"gain": (10.0, 60.0), "fading": (0.5, 0.95)},
+            _through_muscle(Follower, gain=30.0, fading=0.5), _COMMANDED, {"gain": (10.0, 60.0), "fading": (0.5, 0.95)}
         ),
     },
 }

@@ -13,17 +13,7 @@ import numpy as np
 
 from gymnosoma.envs.core.model.control import Controller, Flags, Floats, Schedule, Values
 from gymnosoma.envs.whisker_rod import tasks
-from gymnosoma.envs.whisker_rod.tasks import (
-    CENTRE,
-    DISTANCES,
-    FORCE,
-    LEVELS,
-    SETTLING,
-    SLOPE,
-    SPEEDS,
-    Regulate,
-    Sweep,
-)
+from gymnosoma.envs.whisker_rod.tasks import CENTRE, DISTANCES, FORCE, LEVELS, SETTLING, SLOPE, SPEEDS, Regulate, Sweep
 
 from . import Reference, References, drop_task
 from .base import ByHand, ConstantValues, RowMemory, moved, pressed
@@ -160,6 +150,6 @@ REFERENCES: References = {
 }
 
 DRIVES: Mapping[str, Callable[..., Controller]] = {
-    "sweep": lambda animal, speed=0.2: Schedule([0.0], [[speed, 0.0, 0.0]]),
+    "sweep": lambda animal, speed=0.2: Schedule([0.0], [[speed, 0.0, 0.0]])
 }
 """Controllers for simulations without a task: the plate moves as in the paper."""

@@ -117,24 +117,6 @@ class RandomAgent:
         )
 
 
-class NoisyAgent:
-    """Agent that adds noise to the actions of another agent and clips the sum to [-1, 1].
-
-    The noise is normal, with standard deviation ``noise``, and independent in each element of each action. ``seed`` and
-    ``start`` are used as in `RandomAgent`, with a different random stream.
-    """
-
-    def __init__(self, agent: Agent, noise: float, seed: int = 0, start: int = 0) -> None:
-        self._agent, self._noise, self._drawing = agent, noise, _Drawing(seed, start, 1)
-
-    def act(self, observations: NDArray[np.float32], first: NDArray[np.bool_]) -> NDArray[np.float32]:
-        """Return the disturbed actions (B, n); the noise of a row does not depend on the number of rows."""
-        actions = self._agent.act(observations, first)
-        rngs = self._drawing.generators(len(first))
-        noise = np.array([rng.normal(0.0, self._noise, actions.shape[1]) for rng in rngs])
-        return np.clip(actions + noise, -1.0, 1.0).astype(np.float32)
-
-
 class FunctionAgent:
     """Agent that calls a user's function and checks its actions (B, size) in [-1, 1].
 

@@ -22,9 +22,7 @@ class Network:
     """
 
     def __init__(
-        self,
-        layers: Sequence[tuple[NDArray[np.float32], NDArray[np.float32]]],
-        activation: str = "Tanh",
+        self, layers: Sequence[tuple[NDArray[np.float32], NDArray[np.float32]]], activation: str = "Tanh"
     ) -> None:
         self.layers, self.activation = list(layers), activation
 

@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 
 from ..core.arguments import choice, whole
 from ..core.circuit.circuit import Circuit
+from ..core.circuit.kernels import for_steps
 from ..core.kernels.jit import kernel
-from ..core.kernels.lanes import aligned, in_lanes, matrix
+from ..core.kernels.lanes import aligned, in_lanes, matrix, nothing
 from ..core.kernels.stepper import Stepper
 from ..core.model.animal import MAX_THREADS, InLanes, time_step
 from ..core.model.chain import start_angles
 from ..core.model.quantities import Option, Signal
 from .body import (
     BENT,
-    BODY,
     BROKEN,
     EULER,
     IMPLICIT,
@@ -31,8 +31,10 @@ from .body import (
     body_fields,
     body_work,
     inner_forces,
+    kernels_of,
 )
-from .nerves import DRIVEN, REFERENCE, SWIMMING, motoneuron_fields, residual_fields
+from .body import swim as move_by_muscles
+from .nerves import REFERENCE, motoneuron_fields, prepare_swimming, residual_fields, swim, swim_driven
 from .params import PHYSICAL, LampreyParams, motoneuron, physical, read_circuit, table
 
 _SCHEMES = {"published": (EULER, 10e-3, 10), "implicit": (IMPLICIT, 10e-3, 4), "reference": (RUNGE_KUTTA, 1e-3, 1)}
@@ -207,21 +209,23 @@ class Lamprey(InLanes):
         # The kernel for neurons and body together has no choice of scheme or substeps.
         self._scheme: tuple[int, ...] = () if together else (code, self.substeps)
         self.parameters = physical(n - 1)
-        state, work, kernels = body_fields(n), body_work(n), BODY
+        state, work, step, prepare = body_fields(n), body_work(n), move_by_muscles, nothing
         driven: tuple[str, ...] = ("tonic", "asymmetry", "head_extra", "residual")[: 3 + (drive == "residual")]
         if self.circuit is not None:
             stepped = self.circuit.replace(step=self.dt) if together else self.circuit
-            state, kernels = state + residual_fields(n) + stepped.fields(), REFERENCE if together else SWIMMING
+            state = state + residual_fields(n) + stepped.fields()
+            step, prepare = for_steps(swim, stepped.steps(self.dt) == 0), prepare_swimming
             work = work + stepped.work(n - 1, self.dt)
             self._constants += (stepped.record(n - 1, self.dt),)
             self.parameters |= stepped.options()
             self.cells = stepped.cells
         elif drive == "motoneuron":
-            state, kernels, driven = state + motoneuron_fields(n), DRIVEN, ("command",)
+            state, step, driven = state + motoneuron_fields(n), swim_driven, ("command",)
             self._constants += (motoneuron(),)
         else:
             driven = ("motoneuron",)
         self.state = np.dtype(state)
+        kernels = REFERENCE if together else kernels_of(step, code, prepare)
         self._stepper = Stepper(self.state, np.dtype(work), kernels, threads, constant=self.parameters, driven=driven)
         self._bodies: Any = None
         if not corded:

@@ -11,10 +11,13 @@ the links (``links_dtype``). They take ``steps`` steps of ``dt`` (s) and change 
 
 from __future__ import annotations
 
+from functools import cache
+from typing import Any
+
 import numpy as np
 
-from ..core.kernels.jit import kernel, sincos
-from ..core.kernels.lanes import batch_kernel
+from ..core.kernels.jit import kernel, sincos, variant
+from ..core.kernels.lanes import batch_kernel, nothing
 from ..core.kernels.records import fields, record
 from .forcing import force
 
@@ -26,6 +29,9 @@ LARGEST_JOINT_ANGLE = 2.0
 
 EULER, IMPLICIT, RUNGE_KUTTA = 0, 1, 2
 """Schemes: the paper's explicit Euler, linearly implicit, and fourth-order Runge-Kutta."""
+
+METHODS = ("euler", "implicit", "runge_kutta")
+"""Kernels of the schemes."""
 
 X, Y, ANGLE = 0, 1, 2
 """Indices of the coordinates of a link: components along the axes of the world, and angle."""
@@ -678,4 +684,8 @@ def swim(xs, ks, steps, dt, links, scheme, substeps):
         end_step(xs, dt)
 
 
-BODY = batch_kernel(swim, BROKEN)
+@cache
+def kernels_of(step: Any, scheme: int, prepare: Any = nothing) -> tuple[Any, Any]:
+    """Return the batch kernels of a step that calls `move_body`, with one scheme, because all take long to compile."""
+    others = dict.fromkeys(set(METHODS) - {METHODS[scheme]}, nothing)
+    return batch_kernel(variant(step, METHODS[scheme], **others), BROKEN, prepare=prepare)

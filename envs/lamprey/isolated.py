@@ -99,8 +99,8 @@ class IsolatedCord(InLanes):
         self.cells = self.circuit.cells
         self._record = self.circuit.record(n - 1, self.dt)
         self.state = np.dtype(isolated_fields(n) + residual_fields(n) + self.circuit.fields())
-        work = np.dtype(self.circuit.work(n - 1, self.dt))
-        self._stepper = Stepper(self.state, work, FICTIVE, threads, constant=self.parameters, driven=_DRIVEN)
+        work, kernels = np.dtype(self.circuit.work(n - 1, self.dt)), FICTIVE[self.circuit.steps(self.dt) == 0]
+        self._stepper = Stepper(self.state, work, kernels, threads, constant=self.parameters, driven=_DRIVEN)
 
     def rows(self, count: int) -> NDArray[Any]:
         """Return ``count`` rows of cords that are straight, silent and intact."""

@@ -16,6 +16,7 @@ from ..core.circuit.kernels import (
     add_noise,
     drive_joints,
     fire_circuit,
+    for_steps,
     is_cut,
     prepare_circuit,
     prepare_drive,
@@ -247,11 +248,10 @@ def fictive(xs, ks, steps, dt, circuit):
         step_circuit(xs, ks, circuit, dt, cut)
 
 
-SWIMMING = batch_kernel(swim, BROKEN, prepare=prepare_swimming)
-
 REFERENCE = batch_kernel(swim_reference, BROKEN, prepare=prepare_reference)
 
-DRIVEN = batch_kernel(swim_driven, BROKEN)
-
-FICTIVE = batch_kernel(fictive, BROKEN, together=False, prepare=prepare_fictive)
-"""Kernels of a circuit without the body, as in fictive swimming."""
+FICTIVE = {
+    euler: batch_kernel(for_steps(fictive, euler), BROKEN, together=False, prepare=prepare_fictive)
+    for euler in (False, True)
+}
+"""Kernels of a circuit without the body, as in fictive swimming, with Runge-Kutta and with Euler steps."""

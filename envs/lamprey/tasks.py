@@ -238,10 +238,6 @@ class LampreyTask(Task):
         heading = episodes.values["heading"]
         return -np.stack([np.cos(heading), np.sin(heading)], 1)
 
-    @property
-    def circuit_in_loop(self) -> bool:
-        return self.cord is not None
-
     def prepare(self, row: Any, memory: Any, action: Any) -> None:
         if self.circuit_in_loop:
             along, left = self.way(row, memory)

@@ -252,12 +252,7 @@ def refuse_contacts(animal: Neuromechanic) -> None:
         raise ValueError(f"model must have no contacts: pin the points {', '.join(animal.model.contacts)} instead")
 
 
-def balance(
-    animal: Neuromechanic,
-    q: ArrayLike,
-    force: ArrayLike,
-    wrench: ArrayLike | None = None,
-) -> Balance:
+def balance(animal: Neuromechanic, q: ArrayLike, force: ArrayLike, wrench: ArrayLike | None = None) -> Balance:
     """Compute activations, fibre lengths, inputs and states n for muscle forces at an equilibrium; Eqs 18-20.
 
     Args:

@@ -336,13 +336,7 @@ CYLINDER = (
     Key("length", POSITIVE, LARGEST, "m", "length with `at` in the middle; paths do not wrap beyond it", ("cylinder",)),
 )
 CURVE = (
-    Key(
-        "kind",
-        choice(*CURVE_KINDS),
-        REQUIRED,
-        "",
-        "cubic spline of SIMM, linear interpolation, or polynomial",
-    ),
+    Key("kind", choice(*CURVE_KINDS), REQUIRED, "", "cubic spline of SIMM, linear interpolation, or polynomial"),
     Key("x", NUMBERS, REQUIRED, "rad or m", "ascending arguments", beside="kind!=polynomial"),
     Key("y", NUMBERS, REQUIRED, "rad or m", "value at each x; linear beyond the ends", beside="kind!=polynomial"),
     Key("coefficients", NUMBERS, REQUIRED, "", "coefficients, highest power first", beside="kind=polynomial"),
@@ -401,13 +395,7 @@ MUSCLE = (
         "`[body, x, y, z]`, `{ cylinder = NAME }`, `{ point, joint, range }`, `{ pulley = N }`",
     ),
     Key("wraps", later("list of tables"), OPTIONAL, "", "surfaces that any segment between two points can wrap"),
-    Key(
-        "length",
-        table(LENGTH),
-        OPTIONAL,
-        "",
-        "length mean - a d - d B d / 2 with d = q - at, instead of a path",
-    ),
+    Key("length", table(LENGTH), OPTIONAL, "", "length mean - a d - d B d / 2 with d = q - at, instead of a path"),
     Key("excitation", later("number from 0 to 1, or signal"), REQUIRED, "1", "input of the activation"),
     Key("model", table(MUSCLE_MODEL), REQUIRED, "", "muscle model and its constants"),
 )

@@ -69,10 +69,7 @@ def feet(q: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def standing(
-    stance: float = STANCE,
-    feet: str = "free",
-    delay: float = DELAY,
-    largest_torque: float | None = None,
+    stance: float = STANCE, feet: str = "free", delay: float = DELAY, largest_torque: float | None = None
 ) -> dict[str, Any]:
     """Return the description of the standing figure for `Neuromechanic`; Bunderson et al. (2012), section 3.3.
 

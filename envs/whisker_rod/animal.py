@@ -15,17 +15,7 @@ from ..core.kernels.lanes import aligned, in_lanes, matrix
 from ..core.kernels.stepper import Stepper
 from ..core.model.animal import MAX_THREADS, InLanes, time_step
 from ..core.model.quantities import Signal
-from .body import (
-    BROKEN,
-    BURIED,
-    FLIPPED,
-    MIDPOINT,
-    PARAMETERS,
-    WILD,
-    rods,
-    state_dtype,
-    work_dtype,
-)
+from .body import BROKEN, BURIED, FLIPPED, MIDPOINT, PARAMETERS, WILD, rods, state_dtype, work_dtype
 from .params import PHYSICAL, Relief, WhiskerRodParams, table
 from .radau import PUBLISHED, published_work
 from .statics import equilibrium
@@ -78,10 +68,7 @@ class WhiskerRod(InLanes):
         "segment_angle": Signal("(n,)", "rad", "angle of each segment from +x, base to tip"),
         "segment_rate": Signal("(n,)", "rad/s"),
         "arc": Signal(
-            "(n + 1,)",
-            "m",
-            "arc length of the nodes from the base",
-            lambda self, rows: _sums(self.rods(rows)[:, 0]),
+            "(n + 1,)", "m", "arc length of the nodes from the base", lambda self, rows: _sums(self.rods(rows)[:, 0])
         ),
         "centreline": Signal("(n + 1, 2)", "m", "positions of the nodes; the last is the tip"),
         "velocity": Signal("(n + 1, 2)", "m/s", "velocities of the nodes"),

@@ -36,10 +36,7 @@ CENTRE = 0.985
 
 ADDED = ", added to the animal's own"
 
-LEVELS = (
-    np.array([-0.6, -0.16, 0.11, 0.46, 0.71, 0.98, 1.19]),
-    np.array([0.03, 0.04, 0.05, 0.07, 0.09, 0.12, 0.15]),
-)
+LEVELS = (np.array([-0.6, -0.16, 0.11, 0.46, 0.71, 0.98, 1.19]), np.array([0.03, 0.04, 0.05, 0.07, 0.09, 0.12, 0.15]))
 """Levels of the second mode, log10 (nN m)^2, and the constant speeds (m/s) that cause them at L = 25 um and 0.985
 lengths."""
 

@@ -199,11 +199,7 @@ class WormParams:
         return cls(**usual | changes)
 
     def with_outline(
-        self,
-        radius: ArrayLike,
-        density: float | None = None,
-        joints: ArrayLike | None = None,
-        drag: str = "length",
+        self, radius: ArrayLike, density: float | None = None, joints: ArrayLike | None = None, drag: str = "length"
     ) -> WormParams:
         """Return parameters with masses, lengths and friction of the rods from a shape with round cross sections.
 

@@ -37,11 +37,12 @@ def compile_(
         ids: Environments to compile. By default, all.
         num_envs: Numbers of animals per environment. Single animals and batches of sixteen or more use different code.
         threads: Threads of the environment. More than one also compiles the multithreaded code.
-        processes: Number of processes that compile. Single animals and batches are compiled at the same time.
+        processes: Number of processes that compile different environments at the same time.
     """
     names = [full_id(name) for name in ids] or all_ids()
     arguments, before = {**read_arguments(env, param), "threads": threads}, jit.compiled()
-    pieces = {f"{name.partition('/')[2]} x {count}": (name, count, arguments) for name in names for count in num_envs}
+    mixed = sorted(names, key=lambda name: names.index(name) % 5)  # neighbours share few kernels, see `cache.locked`
+    pieces = {f"{name.partition('/')[2]} x {count}": (name, count, arguments) for count in num_envs for name in mixed}
     with workers(processes) as crew:
         outcomes = list(watched(crew.work(_compile, pieces), len(pieces), "part", leave=False))
     if failed := [f"{outcome.name}: {outcome.error}" for outcome in outcomes if outcome.error]:

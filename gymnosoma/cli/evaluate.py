@@ -65,12 +65,7 @@ def evaluate(
 
 
 def measure(
-    env_id: str,
-    names: Sequence[str],
-    episodes: int,
-    seed: int,
-    options: Mapping[str, float] | None = None,
-    **env: Any,
+    env_id: str, names: Sequence[str], episodes: int, seed: int, options: Mapping[str, float] | None = None, **env: Any
 ) -> list[dict[str, Any]]:
     """Evaluate policies on the same episodes with a progress bar; return one summary per policy."""
     policies = _find(env_id, names, episodes, seed, options, **env)

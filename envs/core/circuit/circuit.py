@@ -25,31 +25,21 @@ DYNAMICS = ("ekeberg", "phase", "matsuoka", "leaky", "bistable", "switch", "sens
 SIDES, ENDS = ("same", "other"), ("exist", "clamp")
 MAX_SEGMENTS, MAX_CELLS, MAX_STRENGTH = 10_000, 100, 1e6
 
-_DELAY = Option(1e-4, 100.0, "s", "")
+_ANY, _FACTOR = Option(-100.0, 100.0, "1", ""), Option(0.0, 100.0, "1", "")
+_GAIN, _DELAY = Option(0.0, 1e3, "1", ""), Option(1e-4, 100.0, "s", "")
 CONSTANTS: dict[str, dict[str, tuple[Option, Any]]] = {
     "ekeberg": {
-        "threshold": (Option(-100.0, 100.0, "1", ""), None),
-        "gain": (Option(0.0, 100.0, "1", ""), None),
+        "threshold": (_ANY, None),
+        "gain": (_FACTOR, None),
         "delay": (_DELAY, None),
-        "adaptation": (Option(0.0, 100.0, "1", ""), 0.0),
+        "adaptation": (_FACTOR, 0.0),
         "adaptation_delay": (_DELAY, 1.0),
     },
-    "phase": {"frequency": (Option(0.0, 1e3, "Hz", ""), None), "gain": (Option(0.0, 100.0, "1", ""), 1.0)},
-    "matsuoka": {
-        "delay": (_DELAY, None),
-        "adaptation": (Option(0.0, 100.0, "1", ""), None),
-        "adaptation_delay": (_DELAY, None),
-    },
-    "leaky": {
-        "delay": (_DELAY, None),
-        "threshold": (Option(-100.0, 100.0, "1", ""), 0.0),
-        "gain": (Option(0.0, 1e3, "1", ""), 1.0),
-    },
-    "bistable": {"delay": (_DELAY, None), "gain": (Option(0.0, 100.0, "1", ""), None)},
-    "switch": {
-        "threshold": (Option(-100.0, 100.0, "1", ""), None),
-        "hysteresis": (Option(0.0, 100.0, "1", ""), 0.0),
-    },
+    "phase": {"frequency": (Option(0.0, 1e3, "Hz", ""), None), "gain": (_FACTOR, 1.0)},
+    "matsuoka": {"delay": (_DELAY, None), "adaptation": (_FACTOR, None), "adaptation_delay": (_DELAY, None)},
+    "leaky": {"delay": (_DELAY, None), "threshold": (_ANY, 0.0), "gain": (_GAIN, 1.0)},
+    "bistable": {"delay": (_DELAY, None), "gain": (_FACTOR, None)},
+    "switch": {"threshold": (_ANY, None), "hysteresis": (_FACTOR, 0.0)},
     "sense": {},
 }
 """Constants of a population by its dynamics, each with range and default; a default of None makes it required."""
@@ -469,10 +459,7 @@ class Circuit:
             ... )
         """
         own: dict[str, Any] = {}
-        members: dict[str, list[Any]] = {
-            "populations": list(self.populations),
-            "projections": list(self.projections),
-        }
+        members: dict[str, list[Any]] = {"populations": list(self.populations), "projections": list(self.projections)}
         places = {each.name: (kind, i) for kind, many in members.items() for i, each in enumerate(many)}
         fixed = [field.name for field in fields(self)]
         for name, value in changes.items():

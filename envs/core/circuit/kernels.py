@@ -12,10 +12,13 @@ fields of an animal, they have those of ``circuit_fields`` and ``circuit_work``.
 from __future__ import annotations
 
 import math
+from functools import cache
+from typing import Any
 
 import numpy as np
 
-from ..kernels.jit import exp, kernel, sincos
+from ..kernels.jit import exp, kernel, sincos, variant
+from ..kernels.lanes import nothing
 from ..kernels.noise import normal_at
 from ..kernels.records import fields, record
 
@@ -58,20 +61,9 @@ def circuit_fields(
     )
 
 
-def circuit_work(
-    sides: int,
-    neurons: int,
-    cells: int,
-    segments: int,
-    states: int,
-    joints: int,
-    channels: int,
-    links: int,
-    windows: int,
-    tracts: int,
-    pad: int,
-) -> list[tuple]:
+def circuit_work(*sizes: int) -> list[tuple]:
     """Return the scratch fields of a circuit; ``states`` is 0 if there are no Runge-Kutta steps."""
+    sides, neurons, cells, segments, states, joints, channels, links, windows, tracts, pad = sizes
     reference = (max(states, 1), sides, neurons if states else 1, segments if states else 1)
     return fields(
         ("weight", (links, sides, segments), "1", "of each projection, by side and segment of its target"),
@@ -101,15 +93,7 @@ def circuit_work(
 
 
 def circuit_dtype(
-    sides: int,
-    neurons: int,
-    cells: int,
-    segments: int,
-    joints: int,
-    links: int,
-    windows: int,
-    tracts: int,
-    senses: int,
+    sides: int, neurons: int, cells: int, segments: int, joints: int, links: int, windows: int, tracts: int, senses: int
 ) -> np.dtype:
     """Return the record type of a circuit's constants."""
     return record(
@@ -331,11 +315,27 @@ def feel(ks, circuit, side, cell):
 
 @kernel
 def fire_cells(xs, ks, circuit, side, cell):
-    """Set the ``output`` of a population on one side, and for phases their sine and cosine.
+    """Set the ``output`` of a population on one side, and for phases their sine and cosine; Ekeberg (1993), Eq. 2."""
+    x, k, p = xs[0], ks[0], circuit[0]
+    segments, lanes = k.output.shape[2:]
+    span = segments * lanes
+    if p.kind[cell] != EKEBERG:
+        _fire_others(xs, ks, circuit, side, cell)
+        return
+    threshold, gain, fatigue = p.threshold[cell], p.gain[cell], p.adaptation[cell]
+    u, intact = k.output[side, cell].reshape(span), k.intact[side, cell].reshape(span)
+    a, inhibited = x.neuron[0, side, cell].reshape(span), x.neuron[1, side, cell].reshape(span)
+    tired = x.neuron[2, side, cell].reshape(span)
+    for f in range(span):
+        u[f] = intact[f] * activity(a[f], inhibited[f], fatigue * tired[f], threshold, gain)
 
-    Ekeberg (1993), Eq. 2; Cohen, Holmes & Rand (1982), max(0, A cos theta); Matsuoka (1985), max(0, x); leaky cells
-    tanh(g (x - theta)), its positive part, g (x - theta), or 1/(1 + exp(-g (x - theta))); bistable cells V; switches 0
-    or 1.
+
+@kernel
+def _fire_others(xs, ks, circuit, side, cell):
+    """Set the ``output`` of a population other than Ekeberg's neurons.
+
+    Cohen, Holmes & Rand (1982), max(0, A cos theta); Matsuoka (1985), max(0, x); leaky cells tanh(g (x - theta)), its
+    positive part, g (x - theta), or 1/(1 + exp(-g (x - theta))); bistable cells V; switches 0 or 1.
     """
     x, k, p = xs[0], ks[0], circuit[0]
     segments, lanes = k.output.shape[2:]
@@ -343,12 +343,7 @@ def fire_cells(xs, ks, circuit, side, cell):
     kind, threshold, gain = p.kind[cell], p.threshold[cell], p.gain[cell]
     u, intact = k.output[side, cell].reshape(span), k.intact[side, cell].reshape(span)
     a = x.neuron[0, side, cell].reshape(span)
-    if kind == EKEBERG:
-        fatigue = p.adaptation[cell]
-        inhibited, tired = x.neuron[1, side, cell].reshape(span), x.neuron[2, side, cell].reshape(span)
-        for f in range(span):
-            u[f] = intact[f] * activity(a[f], inhibited[f], fatigue * tired[f], threshold, gain)
-    elif kind == PHASE:
+    if kind == PHASE:
         sine, cosine = k.output[side, p.wave[cell]].reshape(span), k.output[side, p.wave[cell] + 1].reshape(span)
         for f in range(span):
             s, c = sincos(a[f])
@@ -710,3 +705,10 @@ def step_circuit(xs, ks, circuit, dt, cut):
                 fire_circuit(xs, ks, circuit, cut)
             _runge_kutta_step(xs, ks, circuit, dt / p.steps, cut)
             add_noise(xs, circuit, dt / p.steps, False)
+
+
+@cache
+def for_steps(step: Any, euler: bool) -> Any:
+    """Return a variant of a kernel for Ekeberg's neurons with Euler steps, or for other circuits; compiles faster."""
+    needless = ("_fire_others", "_runge_kutta_step") if euler else ("_euler_step",)
+    return variant(step, "ekeberg" if euler else "other", **dict.fromkeys(needless, nothing))

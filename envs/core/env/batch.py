@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arguments import choice, shown, whole
+from ..kernels.ahead import compile_ahead
 from ..model.animal import MAX_STEPS
 from ..model.events import Event, EventQueue
 from .hooks import columns, interned, is_foreign, try_hooks
@@ -148,6 +149,9 @@ class Batch:
         whole("history", history, maximum=1000)
         whole("num_envs", count)
         self.options = ResetOptions(self.task, count, randomize)
+        if self.task.cord is not None:
+            compile_ahead(self.task.cord, count)
+            animal.compile(count)  # at the same time
         self.rows = animal.rows(count)
         self.rows = self.rows.view(interned(self.rows.dtype))
         self.memory = np.zeros(count, interned(self.task.memory))

@@ -131,13 +131,7 @@ def _observations(task: Task, history: int) -> str:
     layout = task.layout
     shape = f"{history} * {layout.size}" if history > 1 else f"{layout.size}"
     rows = [
-        (
-            place,
-            name,
-            field.meaning,
-            field.unit,
-            ", ".join(f"{scale:g}" for scale in np.atleast_1d(field.scale)),
-        )
+        (place, name, field.meaning, field.unit, ", ".join(f"{scale:g}" for scale in np.atleast_1d(field.scale)))
         for place, (name, field) in zip(
             _places(f.size for f in layout.fields.values()), layout.fields.items(), strict=True
         )

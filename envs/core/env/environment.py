@@ -243,12 +243,7 @@ class BodyEnv(Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]): 
 
     metadata = {"render_modes": list(RENDER_MODES), "render_fps": 40}  # noqa: RUF012 (Gymnasium's form)
 
-    def __init__(
-        self,
-        task: str,
-        render_mode: str | None = None,
-        **arguments: Any,
-    ) -> None:
+    def __init__(self, task: str, render_mode: str | None = None, **arguments: Any) -> None:
         self.batch = Batch(task, 1, render_mode=render_mode, **arguments)
         self._goals = GOALS[1] in self.task.layout.slices
         self.render_mode = render_mode

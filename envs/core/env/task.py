@@ -86,6 +86,8 @@ class Task(ABC):
     control_rate: float
     """Number of actions per second, Hz."""
     animal: Animal
+    cord: Animal | None = None
+    """Circuit in the loop, which `advance_circuit` advances."""
     observes: Mapping[str, Field] = {}
     """Entries of the observation, in addition to those of the base classes."""
     remembers: Mapping[str, str] = {}
@@ -229,7 +231,7 @@ class Task(ABC):
     @property
     def circuit_in_loop(self) -> bool:
         """Whether a circuit of the task runs between `prepare` and `command`."""
-        return False
+        return self.cord is not None
 
     def prepare(self, row: Any, memory: Any, action: Any) -> None:
         """Set the inputs of a circuit in the loop in the memory; `advance_circuit` is called next."""

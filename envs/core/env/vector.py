@@ -100,10 +100,7 @@ class BodyVectorEnv(Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32], 
         return float((self.spec and self.spec.max_episode_steps) or np.inf)
 
     def reset(
-        self,
-        *,
-        seed: int | Sequence[int | None] | None = None,
-        options: dict[str, Any] | None = None,
+        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
         """Start episodes in all rows, or in the rows of ``options["reset_mask"]``.
 

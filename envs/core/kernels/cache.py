@@ -34,6 +34,9 @@ from ..files import is_own
 
 CHECKSUM = hashlib.sha256().digest_size
 
+PATIENCE = 300.0
+"""Longest time to wait for a kernel that another process compiles, s."""
+
 LIBRARIES = frozenset({"llvmlite", "numba", "numpy", "re"})
 """Packages whose functions are identified by name alone."""
 
@@ -133,6 +136,19 @@ def load(path: Path) -> bytes | None:
     if hashlib.sha256(content[CHECKSUM:]).digest() != content[:CHECKSUM]:
         raise ValueError("wrong checksum")
     return content[CHECKSUM:]
+
+
+def locked(path: Path) -> Any:
+    """Return a lock for compiling a kernel, waiting if another process has it; None if there can be no lock."""
+    from filelock import FileLock  # not needed if all kernels are compiled
+
+    with contextlib.suppress(OSError, NotImplementedError):  # a read-only folder, or no locks in this file system
+        FOLDER.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if is_own(FOLDER):
+            lock = FileLock(path.with_suffix(".tmp"), timeout=PATIENCE)
+            lock.acquire()
+            return lock
+    return None
 
 
 def save(path: Path, content: bytes) -> None:

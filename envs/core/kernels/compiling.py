@@ -8,7 +8,9 @@ from __future__ import annotations
 import logging
 import os
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +34,23 @@ if FIRST <= tuple(map(int, numba.__version__.split(".")[:2])) <= LAST:
     from .target import Kernel as _DISPATCHER
 
 
+class Missing(Exception):
+    """A kernel is not in the cache, while kernels are only loaded."""
+
+
+_LOADING = ContextVar("loading", default=False)
+
+
+@contextmanager
+def only_loading() -> Iterator[None]:
+    """Raise `Missing` instead of compiling a kernel in the block."""
+    token = _LOADING.set(True)
+    try:
+        yield
+    finally:
+        _LOADING.reset(token)
+
+
 class _Cache(NullCache):
     """Cache of a kernel on disk: a file with a checksum for each signature.
 
@@ -42,23 +61,31 @@ class _Cache(NullCache):
     def __init__(self, function: Callable[..., Any], label: str | None = None) -> None:
         self._function = function
         self._label = label
+        self._lock: Any = None
 
     def file(self, sig: Any, codegen: Any) -> Path:
         """Return the file of a signature."""
         return kernel_cache.file_of(self._function, sig, codegen.magic_tuple())
 
     def load_overload(self, sig: Any, target_context: Any) -> CompileResult | None:
-        """Load machine code for a signature; None if it must be compiled, with a log message if there is a label."""
+        """Load machine code for a signature; None if it must be compiled, with a log message if there is a label.
+
+        Waits if another process is compiling the kernel.
+        """
         rtsys.initialize(cpu_target.target_context)  # enough for running; compiling initialises the rest of numba
         path = self.file(sig, target_context.codegen())
+        if not path.exists():
+            if _LOADING.get():
+                raise Missing
+            if self._label is not None:
+                _LOG.warning("gymnosoma: compiling %s, once on this machine", self._label)
+            self._lock = kernel_cache.locked(path)
         try:
             content = kernel_cache.load(path)
             if content is not None:
                 return CompileResult._rebuild(target_context, *pickle.loads(content))
         except Exception:  # for any error, the kernel can be recompiled
             kernel_cache.warn("are damaged: they are compiled and saved again")
-        if self._label is not None:
-            _LOG.warning("gymnosoma: compiling %s, once on this machine", self._label)
         return None
 
     def save_overload(self, sig: Any, cres: Any) -> None:
@@ -67,6 +94,14 @@ class _Cache(NullCache):
             # The annotated source is as large as the machine code and includes the path of this installation.
             content = serialize.dumps(cres._replace(type_annotation="")._reduce())
             kernel_cache.save(self.file(sig, cres.codegen), content)
+
+    def flush(self) -> None:
+        """Let other processes compile the kernel, after it was loaded, saved, or could not be compiled."""
+        if self._lock is not None:
+            with suppress(OSError):  # an open file on Windows
+                os.unlink(self._lock.lock_file)
+            self._lock.release()
+            self._lock = None
 
 
 def compile_kernel(

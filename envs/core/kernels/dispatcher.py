@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from functools import cache, cached_property
 from typing import Any
 
 from numba.core import types
@@ -17,7 +18,7 @@ class KernelRecord(types.Record):
     number, and a third process that loads both from a cache would then call the kernels of one with data of the other.
     """
 
-    @property
+    @cached_property
     def mangling_args(self) -> tuple[str, tuple[int]]:
         """Name of the type in machine code."""
         return "Record", (int.from_bytes(hashlib.sha256(str(self).encode()).digest()[:7]),)
@@ -29,6 +30,7 @@ class KernelRecord(types.Record):
 register_model(KernelRecord)(models.RecordModel)
 
 
+@cache
 def own(kind: Any) -> Any:
     """Return a type with `KernelRecord` in place of numba's records."""
     if isinstance(kind, types.Record):
@@ -55,7 +57,10 @@ class Dispatcher(_CPUDispatcher):
     def compile(self, sig: Any) -> Any:
         """Compile the function for a tuple of argument types, and return its entry point."""
         kinds = tuple(map(own, sig))
-        entry = super().compile(kinds)
+        try:
+            entry = super().compile(kinds)
+        finally:
+            self._cache.flush()
         if kinds != sig:
             self._insert([kind._code for kind in sig], entry, False)
         return entry

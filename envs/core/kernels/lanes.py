@@ -212,11 +212,11 @@ def count_equal(drives, h, until, first, width):
 
 
 @kernel
-def _nothing(xs, ks, *arguments):
-    """Default of ``prepare``, without effect."""
+def nothing(xs, ks, *arguments):
+    """Do nothing, as the default of ``prepare``, or in place of a kernel that a `variant` does not need."""
 
 
-prepare: Any = _nothing
+prepare: Any = nothing
 step: Any = None
 broken, together = 0.0, True
 """Names that :func:`batch_kernel` replaces in the loop below."""
@@ -252,7 +252,7 @@ def _rows(
         fence()
 
 
-def batch_kernel(step: Any, broken: float, together: bool = True, prepare: Any = _nothing) -> tuple[Any, Any]:
+def batch_kernel(step: Any, broken: float, together: bool = True, prepare: Any = nothing) -> tuple[Any, Any]:
     """Compile the loop that advances rows with a step kernel in blocks of lanes; serial and threaded.
 
     Each free thread takes the next block, counted in ``taken`` (1,), because cores and blocks differ in speed.

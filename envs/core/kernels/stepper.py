@@ -166,6 +166,17 @@ class Stepper:
         recording = kernel_records(records, self._records[0], len(rows), many, offset, stride)
         self._run(rows, ids, self._columns, drives, many, *recording, steps, *arguments)
 
+    def compile(self, count: int, *arguments: Any) -> None:
+        """Compile or load the kernel for ``count`` rows, with the arguments of `advance`."""
+        none = np.zeros((0, self._records[0].itemsize // 8)), _NONE
+        self._call(count, *none, _NONE, _ONCE, 1, _NOWHERE, 0, 2, 1, *arguments)
+
+    def _call(self, count: int, rows: NDArray[Any], ids: NDArray[np.int64], *arguments: Any) -> None:
+        """Call the kernel for ``count`` rows."""
+        blocks = self._blocks[1 if count < FEW else self._lanes]
+        step = self._batch[self._threads > 1 and count > self._lanes]
+        step(rows, ids, self._counter, *blocks, self._status, self._changing, *arguments)
+
     def _run(
         self, rows: NDArray[Any], ids: NDArray[np.int64], columns: NDArray[np.int64], drives: Any, *arguments: Any
     ) -> None:
@@ -176,6 +187,4 @@ class Stepper:
             for part in (slice(count - rest), slice(count - rest, None)):
                 self._run(rows, ids[part], columns, np.ascontiguousarray(drives[:, part]), *arguments)
             return
-        blocks = self._blocks[1 if count < FEW else self._lanes]
-        step = self._batch[self._threads > 1 and count > self._lanes]
-        step(self._matrix, ids, self._counter, *blocks, self._status, self._changing, columns, drives, *arguments)
+        self._call(count, self._matrix, ids, columns, drives, *arguments)

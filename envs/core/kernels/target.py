@@ -70,6 +70,11 @@ class _Context(_Refreshed, CPUContext):
         super().init()
         self._internal_codegen = _Codegen("gymnosoma.exec")
 
+    @functools.cache  # noqa: B019 (there is one context)
+    def get_abi_sizeof(self, ty: Any) -> int:
+        """Return the size of a type, for which numba compiles a module."""
+        return super().get_abi_sizeof(ty)
+
     def load_additional_registries(self) -> None:
         """Load numba's modules once; later, only what has been registered since, such as intrinsics."""
         if not self._registries:

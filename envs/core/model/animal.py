@@ -92,6 +92,9 @@ class Animal(ABC):
         if threads != self._stepper.threads:
             self._stepper.threads = threads
 
+    def compile(self, count: int) -> None:  # noqa: B027
+        """Compile or load the kernels that advance ``count`` rows, without calling them; optional."""
+
     @abstractmethod
     def rows(self, count: int) -> NDArray[Any]:
         """Make ``count`` rows of state."""
@@ -194,6 +197,9 @@ class InLanes(Animal):
     ) -> None:
         """Run rows until they fail."""
         self._stepper.run(rows, ids, drives, records, offset, stride, steps, *self._arguments())
+
+    def compile(self, count: int) -> None:  # noqa: D102
+        self._stepper.compile(count, *self._arguments())
 
     def advance(self, rows: NDArray[Any], ids: NDArray[np.int64], drive: NDArray[np.float64], steps: int) -> None:  # noqa: D102
         self._move(rows, ids, drive[None], None, 0, 1, steps)
