@@ -207,7 +207,7 @@ gymnosoma.Canvas = (function () {
         for (let i = 0; i < count; i++) if (time[i] >= start) c.lineTo(...panel.at(time[i], values[i] - shift));
         panel._stroke(colour, 1.25);
       });
-      panel.label(title, start, limit, this.muted, 11, [0, 0], [6, 5]);
+      panel.label(title, start, limit, this.muted, 11, [0, 0], [6, 5], this.card);
       return panel;
     }
 
