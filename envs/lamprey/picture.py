@@ -55,7 +55,7 @@ def draw(canvas: Canvas, task: LampreyTask, trail: Trail, ghost: Trail | None = 
     view.grid(0.1)
     headline, caption = goal(task, view, trail)
     for other in reversed(both):
-        _tracks(view, animal, other, other is ghost)
+        view.tracks(animal.points(other.rows[-TRACK:]), other is ghost)
         _body(view, animal, other.rows[-1:], other is ghost)
         colour = c.GHOST if other is ghost else c.INK
         view.pointer(other.rows["centre"][-1], colour, other.name)
@@ -172,17 +172,6 @@ def _body(view: Panel, animal: Lamprey, row: NDArray[Any], ghost: bool) -> None:
             view.polygon(np.concatenate([belly, flank[::-1]]), c.mix(MUSCLE, c.WARM, level))
     for eye in (0.62 * left + 0.38 * middle, 0.62 * right + 0.38 * middle):
         view.disc(eye[5], 2.2, c.INK)
-
-
-def _tracks(view: Panel, animal: Lamprey, trail: Trail, ghost: bool) -> None:
-    points = animal.points(trail.rows[-TRACK:])
-    moments = np.arange(len(points))
-    between = np.linspace(0, moments[-1], 3 * moments[-1] + 1)
-    for end, colour in ((-1, c.mix(c.PAPER, c.GHOST, 0.5)),) if ghost else ((0, c.FORE), (-1, c.AFT)):
-        track = points[:, end]
-        if len(track) > 3:
-            track = CubicSpline(moments, track)(between)
-        view.polyline(track, colour, 1.25, c.PAPER)
 
 
 def _current(canvas: Canvas, view: Panel, row: Any) -> None:

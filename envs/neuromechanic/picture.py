@@ -261,10 +261,8 @@ def _stand(canvas: Canvas, task: StandGains, trail: Trail, ghost: Trail | None) 
     info = task.hooks.info(row, trail.memory[-1:])
     speed = float(info["push"][0])
     way = "the right" if speed > 0 else "the left" if speed < 0 else "no side"
-    canvas.label(f"{abs(speed):.2f} m/s", (24, 30), c.INK, 17, back=c.PLATE)
     push, apart = f"push {info['pushes'][0]} of {task.pushes}, to {way}", f"{info['stance'][0]:.2f} hip widths"
-    caption = f"speed of the ground in {push}; feet {apart} apart"
-    canvas.label(caption, (24, 52), c.MUTED, 12, back=c.PLATE)
+    canvas.titles(f"{abs(speed):.2f} m/s", f"speed of the ground in {push}; feet {apart} apart")
     canvas.names(trail, ghost)
     _knowledge(canvas, task, rows)
 

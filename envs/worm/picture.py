@@ -49,7 +49,7 @@ def draw(canvas: Canvas, task: WormTask, trail: Trail, ghost: Trail | None = Non
     view.grid(0.5 * length)
     headline, caption = goal(task, canvas, view, trail)
     for other in reversed(both):
-        _tracks(view, animal, other, other is ghost)
+        view.tracks(animal.points(other.rows[-TRACK:]), other is ghost)
         if other is not ghost:
             _forces(canvas, view, animal, other, moments)
         body(view, animal.points(other.rows[-1:])[0], other is ghost)
@@ -184,17 +184,6 @@ def body(view: Panel, points: NDArray[np.float64], ghost: bool) -> None:
     view.polyline(dorsal, c.WARM, 0.16 * radius)
     view.polyline(ventral, c.COLD, 0.16 * radius)
     view.disc(middle[1], 0.36 * radius, c.FORE)
-
-
-def _tracks(view: Panel, animal: Worm, trail: Trail, ghost: bool) -> None:
-    points = animal.points(trail.rows[-TRACK:])
-    moments = np.arange(len(points))
-    between = np.linspace(0, moments[-1], 3 * moments[-1] + 1)
-    for end, colour in ((0, c.mix(c.PAPER, c.GHOST, 0.5)),) if ghost else ((-1, c.AFT), (0, c.FORE)):
-        track = points[:, end]
-        if len(track) > 3:  # fast swimming has only a dozen samples per wave
-            track = CubicSpline(moments, track)(between)
-        view.polyline(track, colour, 1.25, c.PAPER)
 
 
 def _forces(canvas: Canvas, view: Panel, animal: Worm, trail: Trail, moments: int) -> None:

@@ -127,8 +127,11 @@ class Film:
             yield
 
     def draw(self, fps: float | None = None) -> Canvas:
-        """Draw the current moment for playback at ``fps``."""
-        return self._actor.view.draw(0, None if self._ghost is None else self._ghost.trail, fps)
+        """Draw the current moment for playback at ``fps``; a ghost disappears after its episode."""
+        ghost = None if self._ghost is None else self._ghost.trail
+        if ghost and ghost.rows["time"][-1] < self._actor.trail.rows["time"][-1]:
+            ghost = None
+        return self._actor.view.draw(0, ghost, fps)
 
     def close(self) -> None:
         """Close the environments."""

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.interpolate import CubicSpline
 
 os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
 import pygame
@@ -193,6 +194,16 @@ class Panel:
                 pygame.draw.aaline(surface, colours[k], start, end, thick)
 
         self._paint(pixels, colour, thick + 2.0, draw)
+
+    def tracks(self, points: NDArray[np.float64], ghost: bool) -> None:
+        """Draw smooth tracks of a body's ends from its points (moments, N, 2); of a ``ghost``, only the head's."""
+        moments = np.arange(len(points))
+        between = np.linspace(0, moments[-1], 3 * moments[-1] + 1)
+        for end, colour in ((0, mix(PAPER, GHOST, 0.5)),) if ghost else ((-1, AFT), (0, FORE)):
+            track = points[:, end]
+            if len(track) > 3:  # fast swimming has only a dozen samples per wave
+                track = CubicSpline(moments, track)(between)
+            self.polyline(track, colour, 1.25, PAPER)
 
     def disc(self, at: ArrayLike, radius: float, colour: Colour) -> None:
         """Fill a circle of ``radius`` [pt]."""
