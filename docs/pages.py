@@ -275,7 +275,6 @@ PUBLIC = {
     "gymnosoma.envs.core.env.environment": ("BodyEnv",),
     "gymnosoma.envs.core.env.vector": ("BodyVectorEnv",),
     "gymnosoma.envs.core.env.task": ("Task",),
-    "gymnosoma.envs.core.circuit.circuit": ("Circuit", "Population", "Projection", "Sense"),
     "gymnosoma.agents.learning.training": ("Training",),
     "gymnosoma.agents.learning.sb3_env": ("make_sb3_env",),
 }

@@ -21,6 +21,7 @@ import gymnasium
 from .core.model.animal import ANIMALS
 
 if TYPE_CHECKING:
+    from .core.circuit.circuit import Circuit, Population, Projection, Sense
     from .core.env.checker import check_vector_env
     from .core.env.distributions import Choice, LogUniform, Normal, Uniform
     from .core.env.task import tolerance
@@ -33,11 +34,15 @@ __all__ = [
     "CATALOGUE",
     "CatalogueEntry",
     "Choice",
+    "Circuit",
     "Event",
     "LogUniform",
     "Normal",
     "OpenLoop",
+    "Population",
+    "Projection",
     "Schedule",
+    "Sense",
     "Trajectory",
     "Uniform",
     "check_vector_env",
@@ -48,6 +53,7 @@ __all__ = [
 ]
 
 _PLACES = {
+    "core.circuit.circuit": ("Circuit", "Population", "Projection", "Sense"),
     "core.env.checker": ("check_vector_env",),
     "core.env.distributions": ("Choice", "LogUniform", "Normal", "Uniform"),
     "core.env.task": ("tolerance",),

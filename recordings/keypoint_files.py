@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gymnosoma.envs.core import files
-from gymnosoma.envs.core.arguments import choice, shown
+from gymnosoma.envs.core.arguments import choice, library, shown
 
 from .units import Array, Hints, by_frame, whole_numbers
 
@@ -94,10 +94,7 @@ def chosen(parts: list[str], hints: Hints) -> tuple[str, ...]:
 
 def read_sleap(path: Path, hints: Hints) -> Array:
     """Return keypoints (N, P, 2) from a file of SLEAP, whose user labels replace predictions."""
-    try:
-        import sleap_io
-    except ImportError:
-        raise ImportError("sleap-io is not installed: pip install 'gymnosoma[recordings]'") from None
+    sleap_io = library("sleap_io")
     video = sleap_io.Video("video", open_backend=False)  # instead of that named in the file
     if path.suffix.lower() == ".slp":
         labels = sleap_io.load_slp(str(path), open_videos=False)

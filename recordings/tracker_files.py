@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gymnosoma.envs.core import files
-from gymnosoma.envs.core.arguments import shown
+from gymnosoma.envs.core.arguments import library, shown
 
 from .joint_angles import read_columns
 from .keypoint_files import check_hdf5, read_deeplabcut, read_deeplabcut_table, read_sleap
@@ -216,7 +216,7 @@ def _entry(entry: Mapping[str, Any], units: Mapping[str, Any], hints: Hints) -> 
     heads = heads if isinstance(heads, list) else [heads] * len(t)
     ends = [{"L": "first", "R": "last"}.get(str(head)) or hints.head for head in heads]
     if None in ends:
-        raise ValueError(f"head must be given as first or last, because the file has {shown(heads[0])}")
+        raise ValueError("head must be given as first or last, because the file does not say where the head is")
     turned = np.array([end == "last" for end in ends])
     points[turned] = points[turned, ::-1]
     return t * hints.unit("t", units.get("t"), "time"), points, np.stack(centroid, -1)
@@ -233,10 +233,7 @@ def _numbers(name: str, values: list[Any]) -> Array:
 
 
 def _hdf5(path: Path, hints: Hints) -> Recording:
-    try:
-        import h5py
-    except ImportError:
-        raise ImportError("h5py is not installed: pip install 'gymnosoma[recordings]'") from None
+    h5py = library("h5py")
     with h5py.File(path, "r") as file:
         check_hdf5(file, path.stat().st_size)
         if "df_with_missing/table" in file:

@@ -207,6 +207,8 @@ def test_plots():
     axes = worm().plot("joint_angle", "power", "centre")
     assert axes[1].get_ylabel() == "power [W]" and len(axes[2].lines) == 2 and axes[-1].get_xlabel() == "time [s]"
     axes[0].figure.canvas.draw()
+    assert lamprey().plot("neurons")[0].get_yticklabels()[5].get_text() == "right CCIN"
+    assert lamprey().to_pandas("neurons").columns[-1] == "neurons_right_MN_199"
 
 
 def test_schedules(tmp_path):

@@ -9,6 +9,7 @@ import reprlib
 import textwrap
 from collections.abc import Iterable, Mapping
 from enum import Enum
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,20 @@ DISPLAYS = {"DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER"}
 LONGEST = 300
 """Largest number of characters of a value in a message."""
 
+EXTRAS = dict.fromkeys(("cma", "stable_baselines3", "tensorboard", "torch"), "train")
+EXTRAS |= {"matplotlib": "data", "pandas": "data", "h5py": "recordings", "sleap_io": "recordings"}
+"""Extra of the package that installs each optional library."""
+
 ALIKE = 0.7
 """Similarity (0 to 1) from which a name is suggested for a mistyped one."""
+
+
+def library(name: str) -> Any:
+    """Import an optional library; raise ImportError with the extra to install if it is missing."""
+    try:
+        return import_module(name)
+    except ImportError:
+        raise ImportError(f"{name} is not installed: pip install 'gymnosoma[{EXTRAS[name]}]'") from None
 
 
 def choice(name: str, value: Any, choices: Iterable[str]) -> None:

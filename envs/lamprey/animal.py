@@ -139,11 +139,11 @@ class Lamprey(InLanes):
         "joint_rate": Signal("(n - 1,)", "rad/s", "", lambda self, rows: np.diff(rows["link_rate"])),
         "head": Signal("(2,)", "m", "tip of the head", lambda self, rows: self.points(rows)[:, 0]),
         "tail": Signal("(2,)", "m", "tip of the tail", lambda self, rows: self.points(rows)[:, -1]),
-        "motoneuron": Signal("(2, n - 1)", "1", "output of left and right motoneurons in the last step"),
-        "edge_cell": Signal("(2, n - 1)", "1/m", "left and right: curvature that stretches this side", "edge_cells"),
+        "motoneuron": Signal("(sides, n - 1)", "1", "output of left and right motoneurons in the last step"),
+        "edge_cell": Signal("(sides, n - 1)", "1/m", "curvature that stretches the left or right side", "edge_cells"),
         "joint_torque": Signal("(n - 1,)", "N m", "torque of muscles and tissue, Eq. 7; acts on ``joint_angle``"),
         "forced_torque": Signal("(n - 1,)", "N m", "additional external torque in the last step"),
-        "muscle_torque": Signal("(2, n - 1)", "N m", "part of the left (negative) and right active muscle"),
+        "muscle_torque": Signal("(sides, n - 1)", "N m", "part of the left (negative) and right active muscle"),
         "joint_power": Signal(
             "(n - 1,)",
             "W",
@@ -161,7 +161,7 @@ class Lamprey(InLanes):
             lambda self, rows: rows["motoneuron"].min(1).mean(1),
         ),
         "neurons": Signal(
-            "(2, P, S)", "1", "outputs of left and right cells, by population (EIN, CCIN, LIN, MN in the cord)"
+            "(sides, P, S)", "1", "outputs of left and right cells, by population (EIN, CCIN, LIN, MN in the cord)"
         ),
     }
     parameters: Mapping[str, Option] = PHYSICAL

@@ -73,9 +73,9 @@ class IsolatedCord(InLanes):
     SIGNALS: Mapping[str, Signal] = {
         "time": Signal("()", "s"),
         "joint_angle": Signal("(n - 1,)", "rad", "imposed angle in the last ``advance``"),
-        "edge_cell": Signal("(2, n - 1)", "1/m", "left and right: curvature that stretches this side", "edge"),
-        "motoneuron": Signal("(2, n - 1)", "1", "output of left and right motoneurons in the last step"),
-        "neurons": Signal("(2, P, S)", "1", "outputs of left and right cells, by population"),
+        "edge_cell": Signal("(sides, n - 1)", "1/m", "left and right: curvature that stretches this side", "edge"),
+        "motoneuron": Signal("(sides, n - 1)", "1", "output of left and right motoneurons in the last step"),
+        "neurons": Signal("(sides, P, S)", "1", "outputs of left and right cells, by population"),
     }
 
     failures: Mapping[float, str] = {BROKEN: "the state is not finite"}

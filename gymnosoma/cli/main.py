@@ -18,7 +18,7 @@ import tyro
 
 import gymnosoma
 from gymnosoma.agents.support.workers import Unfinished
-from gymnosoma.envs.core.arguments import printable
+from gymnosoma.envs.core.arguments import EXTRAS, printable
 
 from .benchmark import benchmark
 from .compile import compile_
@@ -49,9 +49,6 @@ INVALID = (ValueError, TypeError, gymnasium.error.Error)
 
 FAILED = (OSError, ArithmeticError, MemoryError, RecursionError, ImportError, Unfinished)
 """Failures of a run (exit status 1). Any other exception is a bug and shows a traceback."""
-
-EXTRAS = dict.fromkeys(("cma", "stable_baselines3", "tensorboard", "torch"), "train") | {"matplotlib": "data"}
-"""Extra of the package that installs each optional library."""
 
 
 def _one_line(error: Exception) -> str:

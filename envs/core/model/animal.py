@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arguments import number, whole, within
+from ..arguments import number, shown, whole, within
 from ..kernels.stepper import check_rows
 from .quantities import Option, Signal, labels, signal_table
 
@@ -66,6 +66,11 @@ class Animal(ABC):
         self = super().__new__(cls)
         self._init_arguments = args, kwargs
         return self
+
+    def __repr__(self) -> str:
+        args, kwargs = self._init_arguments
+        words = [*map(shown, args), *(f"{name}={shown(value)}" for name, value in kwargs.items())]
+        return f"{type(self).__name__}({', '.join(words)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         args, kwargs = self._init_arguments

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import re
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
+from itertools import product
 from operator import itemgetter
 from typing import Any, TypeVar
 
@@ -24,7 +25,8 @@ class Signal:
     """Quantity that can be read from an animal.
 
     Args:
-        shape: Shape of one row's value, such as "(n - 1,)".
+        shape: Shape of one row's value, such as "(n - 1,)". In tables and plots, a first axis "sides" has the names
+            left and right, and a following axis "P" those of `Animal.cells`.
         unit: SI unit of the values; separated by commas if the numbers have different units.
         meaning: Text for the documentation.
         function (callable or str): Function from an animal and its rows (B,) to the values (B, ...); or the name of a
@@ -44,9 +46,13 @@ class Signal:
         return getattr(animal, source) if callable(getattr(type(animal), source, None)) else itemgetter(source)
 
 
-def labels(name: str, shape: tuple[int, ...]) -> list[str]:
-    """Return names for the numbers of an array, such as ``centre_0``; a single number keeps its name."""
-    return ["_".join([name, *map(str, place)]) for place in np.ndindex(shape)]
+def labels(name: str, shape: tuple[int, ...], axes: Sequence[Sequence[str]] = ()) -> list[str]:
+    """Return names for the numbers of an array, such as ``centre_0``; a single number keeps its name.
+
+    ``axes`` are names along the first axes, as in ``motoneuron_left_0``; the others are numbered.
+    """
+    numbered = (map(str, range(size)) for size in shape[len(axes) :])
+    return ["_".join([name, *place]) for place in product(*axes, *numbered)]
 
 
 def signal_table(signals: Mapping[str, Signal]) -> str:

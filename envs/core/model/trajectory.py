@@ -6,8 +6,9 @@ import inspect
 import json
 import re
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
+from itertools import product
 from operator import itemgetter
 from pathlib import Path
 from types import UnionType
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hin
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import choice, plain, printable, shown
+from ..arguments import choice, library, plain, printable, shown
 from ..files import LARGEST_BINARY, read_arrays, replacing
 from .animal import ANIMALS, Animal, find_animal
 from .quantities import labels
@@ -218,14 +219,23 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
         table = {} if self.animal is None else self.animal.SIGNALS
         return "s" if name == "time" else table[name].unit if name in table else ""
 
+    def _axes(self, name: str) -> tuple[Sequence[str], ...]:
+        """Return the names along the first axes of a signal with sides: these, and the populations of neurons."""
+        signal = None if self.animal is None else self.animal.SIGNALS.get(name)
+        if self.animal is None or signal is None or not signal.shape.startswith("(sides"):
+            return ()
+        sides = ("left", "right") if self[name].shape[1] == 2 else ("midline",)
+        return (sides, self.animal.cells) if "P" in signal.shape else (sides,)
+
     def _columns(self, names: tuple[str, ...]) -> dict[str, tuple[str, NDArray[np.float64]]]:
-        """Return the unit and values (N,) of each column by name, such as ``joint_angle_0`` or ``rod_centre_3_1``."""
+        """Return the unit and values (N,) of each column by name, such as ``rod_centre_3_1``."""
         for name in names:
             choice("signal", name, self)
         columns = {}
         for name in names or self:
             values, unit = self[name], self.unit(name).split(", ")
-            for place, label in zip(np.ndindex(values.shape[1:]), labels(name, values.shape[1:]), strict=True):
+            names_of = labels(name, values.shape[1:], self._axes(name))
+            for place, label in zip(np.ndindex(values.shape[1:]), names_of, strict=True):
                 own = unit[min(place[-1], len(unit) - 1)] if place else unit[0]
                 columns[label] = (own, values[(slice(None), *place)])
         return columns
@@ -239,10 +249,7 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
             ValueError: If a signal was not recorded.
             ImportError: If pandas is not installed.
         """
-        try:
-            import pandas as pd
-        except ImportError:
-            raise ImportError("pandas is not installed: pip install 'gymnosoma[data]'") from None
+        pd = library("pandas")
         columns = self._columns(names)
         table = pd.DataFrame({name: values for name, (_, values) in columns.items()}, pd.Index(self.time, name="time"))
         table.attrs["units"] = {name: unit for name, (unit, _) in columns.items()}
@@ -276,7 +283,7 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
         """Plot signals over time with matplotlib, one panel each.
 
         A signal with more than `FEW` numbers is drawn as an image: a kymogram of the body with the head or base on top,
-        or a raster of all neurons.
+        or a raster of all neurons by side and population.
 
         Returns:
             (panels,) array of Axes: ``[0].figure`` is the figure.
@@ -287,21 +294,25 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
         """
         for name in names or ("",):
             choice("signal", name, self)
-        try:
-            from matplotlib import pyplot
-        except ImportError:
-            raise ImportError("matplotlib is not installed: pip install 'gymnosoma[data]'") from None
+        library("matplotlib")
+        from matplotlib import pyplot
+
         figure, axes = pyplot.subplots(len(names), 1, sharex=True, squeeze=False, layout="constrained")
         for ax, name in zip(axes[:, 0], names, strict=True):
             values = self[name].reshape(len(self.time), -1)
             label = f"{name} [{self.unit(name)}]".removesuffix(" []")
             if values.shape[1] <= FEW:
-                ax.plot(self.time, values, label=labels(name, self[name].shape[1:]))
+                ax.plot(self.time, values, label=labels(name, self[name].shape[1:], self._axes(name)))
                 ax.set_ylabel(label)
                 ax.legend(loc="upper left")
             else:
                 image = ax.pcolormesh(self.time, np.arange(values.shape[1]), values.T, shading="nearest")
+                groups = [" ".join(place) for place in product(*self._axes(name))]
                 ax.set(ylabel="number, 0 on top", ylim=ax.get_ylim()[::-1])
+                if any(groups):
+                    size = values.shape[1] // len(groups)
+                    ax.set_yticks(np.arange(len(groups)) * size + 0.5 * (size - 1), groups)
+                    ax.set_ylabel("head on top of each")
                 figure.colorbar(image, ax=ax, label=label)
         axes[-1, 0].set_xlabel("time [s]")
         return axes[:, 0]
