@@ -4,6 +4,7 @@ import errno
 import json
 import lzma
 import shutil
+from pathlib import Path
 from types import SimpleNamespace
 
 import gymnasium
@@ -310,6 +311,7 @@ def test_the_commands_repeat_nothing_and_refuse_other_settings(tmp_path, command
     arguments = ("benchmark", "run", "WormSwim-v0", "--policy", "baseline", "trained", "--learner", HOLD, "--seeds", 1,
                  "--folder", place, "--marks", 50, "--episodes")  # fmt: skip
     command(*arguments, 4)
+    assert "results.jsonl --trust` verifies" in capsys.readouterr().out
     first = (place / "results.jsonl").read_bytes()
     work = []
     do = entrants.do
@@ -334,6 +336,9 @@ def test_the_commands_repeat_nothing_and_refuse_other_settings(tmp_path, command
     command("benchmark", "table", place / "results.jsonl", "--out", place / "tables")
     assert "| `WormSwim-v0` |" in (place / "tables" / "table.md").read_text()
     assert (place / "tables" / "table.png").stat().st_size > 5000
+    published = Path(__file__).parents[1] / "docs" / "results" / "results.jsonl.xz"
+    command("benchmark", "table", Piece(SWIM, HOLD, 0).file(place), published, "--ids", "WormSwim-v0")
+    assert "ppo," in (words := capsys.readouterr().out.split()) and "WormReach-v0" not in words
 
 
 @pytest.mark.slow
@@ -394,7 +399,7 @@ def test_rows_are_of_entrants_and_marks():
     assert [(row.entrant, row.mark, len(row.cells)) for row in rows] == [
         ("baseline", 0, 1), ("recipe", 0, 2), ("ppo", 300, 1), ("ppo", 100, 1)
     ]  # fmt: skip
-    assert all(row.mean is None for row in rows)
+    assert all(row.mean is None for row in rows) and tables.policies([]) == ""
     assert "### After 300 steps" in tables.learners(rows) and "0.35 [" in tables.policies(rows)
     lines[0]["episodes"]["count"] = 4
     few = next(row for row in tables.rows_of(lines) if row.entrant == "baseline")

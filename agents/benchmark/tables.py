@@ -217,7 +217,7 @@ def policies(rows: Sequence[Row]) -> str:
                 f"{scale['best']:g}" if scale else "",
             ]
         )
-    return markdown(head, lines)
+    return markdown(head, lines) if lines else ""
 
 
 def _text(cell: Cell | None) -> str:

@@ -87,7 +87,8 @@ def run(
             file = results.gather(folder)
         lines = [line for piece in pieces if piece.file(folder).is_file() for line in results.read(piece.file(folder))]
     show(tables.rows_of(lines))
-    print(f"Results are in {file}; `gymnosoma benchmark check {file}` verifies them.")
+    trust = " --trust" * any(":" in piece.name for piece in pieces)
+    print(f"Results are in {file}; `gymnosoma benchmark check {file}{trust}` verifies them.")
     files = {piece.label: piece.file(folder) for piece in pieces}
     problems = [f"{each.name} failed: {each.error}" for each in errors if not files[each.name].is_file()]
     problems += results.failures(lines)
@@ -125,7 +126,9 @@ def check(
         sys.exit(1 if verdict.differs else 2)
 
 
-def table(files: Annotated[tuple[Path, ...], tyro.conf.Positional], /, out: Path | None = None) -> None:
+def table(
+    files: Annotated[tuple[Path, ...], tyro.conf.Positional], /, ids: tuple[str, ...] = (), out: Path | None = None
+) -> None:
     """Show results files as one table.
 
     A training that occurs more than once counts once. The table tells which results are of another version of an
@@ -133,12 +136,14 @@ def table(files: Annotated[tuple[Path, ...], tyro.conf.Positional], /, out: Path
 
     Args:
         files: Results files, such as benchmark/results.jsonl; they may be compressed (.xz).
+        ids: Environments to show. By default, all.
         out: Output folder for table.md and table.png.
     """
     if out is not None:
         check_folder("out", out)
         check_installed("matplotlib")
-    lines = [line for file in files for line in results.read(file)]
+    names = {full_id(name) for name in ids}
+    lines = [line for file in files for line in results.read(file) if not names or line["id"] in names]
     rows = tables.rows_of(lines)
     show(rows)
     if repeated := len(lines) - sum(len(cell.lines) for row in rows for cell in row.cells.values()):
@@ -151,7 +156,7 @@ def table(files: Annotated[tuple[Path, ...], tyro.conf.Positional], /, out: Path
 
     out.mkdir(parents=True, exist_ok=True)
     with replacing(out / "table.md") as page:
-        page.write(f"{tables.policies(rows)}\n\n{tables.learners(rows)}".encode())
+        page.write("\n\n".join(filter(None, (tables.policies(rows), tables.learners(rows)))).encode())
     draw(rows, out / "table.png")
     print(f"Written: {', '.join(str(out / f'table.{suffix}') for suffix in ('md', 'png'))}.")
 
