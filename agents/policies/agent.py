@@ -87,20 +87,6 @@ class ReplayAgent:
         return self._actions[np.minimum(steps, len(self._actions) - 1), sources]
 
 
-class _Drawing:
-    """Separate random generators for each row, so that the numbers of a row do not depend on the number of rows."""
-
-    def __init__(self, seed: int, start: int, *stream: int) -> None:
-        self._seed, self._start, self._stream = seed, start, stream
-        self._rngs: list[np.random.Generator] = []
-
-    def generators(self, count: int) -> list[np.random.Generator]:
-        if len(self._rngs) != count:
-            rows = range(self._start, self._start + count)
-            self._rngs = [np.random.default_rng((self._seed, i, *self._stream)) for i in rows]
-        return self._rngs
-
-
 class RandomAgent:
     """Agent with uniform random actions in [-1, 1].
 
@@ -108,13 +94,14 @@ class RandomAgent:
     """
 
     def __init__(self, size: int, seed: int = 0, start: int = 0) -> None:
-        self._size, self._drawing = size, _Drawing(seed, start)
+        self._size, self._seed, self._start = size, seed, start
+        self._rngs: list[np.random.Generator] = []
 
     def act(self, observations: NDArray[np.float32], first: NDArray[np.bool_]) -> NDArray[np.float32]:
         """Return random actions (B, n); those of a row do not depend on the number of rows."""
-        return np.array(
-            [rng.uniform(-1.0, 1.0, self._size) for rng in self._drawing.generators(len(first))], np.float32
-        )
+        if len(self._rngs) != len(first):
+            self._rngs = [np.random.default_rng((self._seed, self._start + i)) for i in range(len(first))]
+        return np.array([rng.uniform(-1.0, 1.0, self._size) for rng in self._rngs], np.float32)
 
 
 class FunctionAgent:
