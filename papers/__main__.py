@@ -8,8 +8,11 @@ from typing import Annotated
 
 import tyro
 
-from .page import update, write
-from .paper import PAPERS, draw, load, printed
+try:
+    from .page import update, write
+    from .paper import PAPERS, draw, load, printed
+except ModuleNotFoundError as error:
+    raise SystemExit(f"error: {error.name} is not installed: pip install 'gymnosoma[data]'") from None
 
 
 def figures(
@@ -39,9 +42,10 @@ def figures(
         begin, place = time.perf_counter(), folder / own
         place.mkdir(parents=True, exist_ok=True)
         rows = draw(entry, printed(own).get(entry.name, []), place)
-        agreements = [row.agrees for row in rows if row.kind == "printed"]
-        numbers = f"{sum(agreements)} of {len(agreements)} printed numbers agree, " if agreements else ""
-        print(f"{place / entry.name}.png: {numbers}{time.perf_counter() - begin:.1f} s")
+        counted = [row for row in rows if row.kind == "printed"]
+        wrong = [f"{row.what}: paper {row.paper}, ours {row.ours:.4g}" for row in counted if not row.agrees]
+        numbers = f"{len(counted) - len(wrong)} of {len(counted)} printed numbers agree, " if counted else ""
+        print(f"{place / entry.name}.png: {numbers}{time.perf_counter() - begin:.1f} s", *wrong, sep="\n  ")
         if page is not None:
             update(page.with_suffix(".csv"), own, entry.name, rows)
             write(page, own, entry.name, place / f"{entry.name}.png")

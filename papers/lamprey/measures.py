@@ -63,11 +63,6 @@ class Swimming(analysis.Swimming):
         middle = np.flatnonzero(self.joint == self.joints // 2)
         return float(np.mean(self.cell(self.muscles)[self.whole][:, side, middle] > 0.0) / self.frequency)
 
-    @property
-    def silent_left_lin(self) -> float:
-        """Share of the left lateral interneurons (LIN) that never fire."""
-        return float(np.mean(self.cell("LIN")[:, 0].max(0) == 0.0))
-
 
 def _upward(excess: Array) -> float:
     """Return the phase (deg) at which a cycle (360,) last turned positive before its maximum."""

@@ -325,7 +325,7 @@ def figure_6(sheet: Sheet) -> Figure:
         bursts=bursts[0] / bursts[1],
         cycle=before.frequency / run.frequency,
         motoneurons=mn[1] / mn[0],
-        silent=run.silent_left_lin,
+        silent=np.mean(run.cell("LIN")[:, 0].max(0) == 0.0),  # share of the left cells that never fire
         curvature=high[0] / high[1],
         wave=run.mechanical_wave,
     )

@@ -29,11 +29,6 @@ DT = 1e-4
 PAPER_LINE: dict[str, Any] = {"color": "0.5", "linestyle": "--", "lw": 1.0}
 
 
-def _last_digit(values: Array) -> Array:
-    """Return the unit of the last of three significant digits."""
-    return 10.0 ** (np.floor(np.log10(values)) - 2)
-
-
 ENDS: Mapping[str, Any] = {
     "hair": Hair(length=48.9997e-3, base_radius=91.351e-6, tip_radius=1.7493e-6),
     "density": 1140.07,
@@ -62,7 +57,7 @@ def columns_1(built: WhiskerParams, density: float, modulus: Pair, damping_ratio
 def table_1(sheet: Sheet) -> Figure:
     """Draw the links' parameters by their formulas, minus the printed ones, in units of the last printed digit."""
     printed, link = table(), np.arange(1, 14)
-    digits = {name: _last_digit(printed[name]) for name, _ in COLUMNS_1}
+    digits = {name: 10.0 ** (np.floor(np.log10(printed[name])) - 2) for name, _ in COLUMNS_1}  # the last of three
     digits["link_mass"][-1] = 1e-11  # printed as 0.42
     digits["damping_ratio"][:] = 1e-3
     plain = {"density": printed["density"], "modulus": MODULUS, "damping_ratio": DAMPING_RATIO}
@@ -226,7 +221,8 @@ def _found_7(sheet: Sheet, time: Array, angle: Array, wrench: Array, frequency: 
             sheet.found(f"{name}_", resonance=near[name], orders=np.log10(power[:, part].max() / power[top, part]))
     printed = sheet.printed("resonance")
     sheet.found(resonance=max(near.values(), key=lambda value: abs(value - printed)))
-    rigid = _rigid_moment(angle, DT)[steady[1:-1]]
+    # The links of a rigid whisker turn equally: the sum over the matrix is the inertia about joint 1.
+    rigid = -matrices(elastic_base=True)[0].sum() * (np.diff(angle, 2) / DT**2)[steady[1:-1]]
     wave = np.exp(-2j * np.pi * 8 * time[steady])
     sheet.found(
         Fx_positive=least[1],
@@ -236,10 +232,3 @@ def _found_7(sheet: Sheet, time: Array, angle: Array, wrench: Array, frequency: 
         bending=np.abs(wrench[1:-1][steady[1:-1], 0] - MICRO * rigid).max() / most[0],
         phase=np.rad2deg(np.angle(np.sum(wrench[steady, 0] * wave) / np.sum(angle[steady] * wave))),
     )
-
-
-def _rigid_moment(angle: Array, dt: float) -> Array:
-    """Return the moment M (N m) of a rigid whisker, at all angles but the first and last."""
-    # All links turn equally: the sum over the matrix is the inertia about joint 1.
-    inertia = matrices(elastic_base=True)[0].sum()
-    return -inertia * np.diff(angle, 2) / dt**2
