@@ -18,6 +18,15 @@ gymnosoma.Show.scene("worm", (animal) => {
     return [across, across / (water_ratio ** (1 - sigma) * agar_ratio ** sigma)];
   }
 
+  /** Mean speed of the centre in the last periods of the wave, at most 3 s. */
+  function speed() {
+    const time = moments.column("time"), track = moments.column("centre"), last = time.length - 1;
+    const periods = Math.floor(3 * values.frequency) || 1, begin = time[last] - (values.frequency > 0 ? Math.min(3, periods / values.frequency) : 3);
+    const first = time.findIndex((t) => t >= begin - 1e-9), span = time[last] - time[first];
+    const way = span > 0 ? Math.hypot(track[last][0] - track[first][0], track[last][1] - track[first][1]) / span : 0;
+    return `${(1e3 * way).toFixed(3)} mm/s`;
+  }
+
   /** The paper's travelling wave (rad), whose phase goes on where its frequency changes. */
   function sine(values, out) {
     const height = values.amplitude * Math.min(1, clock * values.frequency);
@@ -116,7 +125,7 @@ gymnosoma.Show.scene("worm", (animal) => {
       }
       forces();
       const joints = body();
-      moments.push({ time: animal.field("time")[0], power, head: joints[0], tail: joints[RODS] });
+      moments.push({ time: animal.field("time")[0], power, centre: [...centre], head: joints[0], tail: joints[RODS] });
       return well;
     },
 
@@ -138,7 +147,7 @@ gymnosoma.Show.scene("worm", (animal) => {
       });
       view.scaleBar();
       const medium = values.medium === 0 ? "in water" : values.medium === 1 ? "on agar" : "between water and agar";
-      canvas.label(scene.headline ? scene.headline() : `${C.quantity(Math.max(power, 0), "W", 2)} against friction, ${medium}`, 12, 18, canvas.ink, 14, [0, 0.5], [0, 0], canvas.plate);
+      canvas.label(scene.headline ? scene.headline() : `${speed()}, power ${C.quantity(Math.max(power, 0), "W", 2)}, ${medium}`, 12, 18, canvas.ink, 14, [0, 0.5], [0, 0], canvas.plate);
       scene.traces(canvas, narrow ? [60, canvas.height - strip - traces, canvas.width - 68, traces - 6] : [canvas.width - side + 8, 12, side - 20, 110]);
       legend(canvas, ...(narrow ? [12, 40] : [canvas.width - side + 10, 146]));
       kymograms(canvas, [narrow ? 60 : 92, canvas.height - strip + 6, canvas.width - (narrow ? 68 : 104), strip - 16]);
@@ -146,7 +155,7 @@ gymnosoma.Show.scene("worm", (animal) => {
 
     arrows(canvas, view, joints, force) {
       const mean = Math.sqrt(force.reduce((sum, f) => sum + f[0] ** 2 + f[1] ** 2, 0) / RODS);
-      usual = usual ? usual + 0.03 * (mean - usual) : mean; // agar's forces are thousands of those of water
+      usual = Math.max(mean, usual + 0.03 * (mean - usual)); // agar's forces are thousands of those of water
       if (!(usual > 0)) return;
       const scale = (0.13 * length[0]) / usual;
       force.forEach((f, i) => {

@@ -188,10 +188,6 @@ def _signed(value: int) -> bytes:
     return bytes([low | 128]) + _signed(rest) if rest or low & 64 else bytes([low])
 
 
-def _named(name: str) -> bytes:
-    return _written(len(name)) + name.encode()
-
-
 def _sections(data: bytes, at: int, end: int) -> list[tuple[int, bytes]]:
     """Return the numbers and contents of the sections, or of the parts of a section, from ``at`` to ``end``."""
     sections = []
@@ -289,7 +285,7 @@ def link(module: bytes, exports: Sequence[str]) -> bytes:
     named = [(name, FUNCTION, functions[name]) for name in exports]
     named += [("memory", MEMORY, 0), ("__heap_base", GLOBAL, 1)]
     contents[EXPORTS] = _written(len(named)) + b"".join(
-        _named(name) + bytes([kind]) + _written(place) for name, kind, place in named
+        _written(len(name)) + name.encode() + bytes([kind]) + _written(place) for name, kind, place in named
     )
     parts = (
         bytes([number]) + _written(len(contents[number])) + contents[number] for number in ORDER if number in contents
