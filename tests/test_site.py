@@ -62,6 +62,13 @@ def test_a_guide_opens_with_what_you_can_do_and_shows_output(page):
     assert re.search(r"^(```(text|console)\n.|!\[|\| ?-|```\{include\})", rest, re.MULTILINE)
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_page_names_the_extras_that_its_examples_need(page):
+    code = "".join(re.findall(r"^```(?:py|sh|con).*?^```", text := page.read_text("utf-8"), re.DOTALL | re.MULTILINE))
+    for extra, use in {"data": r"\.plot\(|pyplot", "film": r"\.mp4|\.gif"}.items():
+        assert not re.search(use, code) or re.search(rf"\.\[[a-z,]*({extra}|train)", text), extra
+
+
 def places(page):
     """What links may name in a page: its headings, as a browser writes them."""
     heads = re.findall(r"^#+ (.*)$", page.read_text("utf-8"), re.MULTILINE)
@@ -72,11 +79,14 @@ def places(page):
     "page", [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *PAGES], ids=lambda page: page.stem
 )
 def test_links_lead_to_a_page_and_a_heading(page):
-    for path, place in re.findall(r"\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]*))?\)", page.read_text("utf-8")):
+    pattern = r"(?:\]\(|href=\")(?!\w+:)([^)#\s\"]*)(?:#([^)\s\"]*))?[)\"]"
+    for path, place in re.findall(pattern, text := page.read_text("utf-8")):
         target = (page.parent / path).resolve() if path else page
         if not GENERATED & {*target.relative_to(ROOT).parts}:
             assert target.exists(), path
             assert not place or "{include}" in target.read_text("utf-8") or place in places(target), f"{path}#{place}"
+        elif page in GUIDES:  # read in a clone, too
+            assert "install.md#build-this-site" in text, path
 
 
 FULL = pytest.mark.full  # for examples with models that compile kernels of their own

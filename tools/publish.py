@@ -140,9 +140,9 @@ def readme_table(rows: Sequence[tables.Row]) -> str:
         lines.append([link, *about, names.replace("-v0", ""), gain])
     table = tables.markdown(["animal", "paper", "moved by", "ids (add `-v0`)", "gain"], lines)
     return (
-        f"{table}\n\nGain: score of trained policies on a scale where 0 is the animal's own controller and 1 a bound "
-        "or the score of an oracle. Bold: training beats every policy that does not learn (p < .05, Holm-corrected). "
-        "[All results](docs/results/index.md)."
+        f"{table}\n\nGain: scores of trained policies, from the lowest to the highest id of a row; 0 is the animal's "
+        "own controller, 1 a bound or the score of an oracle. Bold: training beats every policy that does not learn "
+        "(p < .05, Holm-corrected). [All results](docs/results/index.md)."
     )
 
 

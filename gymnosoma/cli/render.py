@@ -61,4 +61,4 @@ def render(
             **arguments,
         )
         if path is not None:
-            print(f"Wrote {path}: {moments} moments, {moments / (time.monotonic() - started):.0f} a second.")
+            print(f"Wrote {path}: {moments} time steps, drawn in {time.monotonic() - started:.0f} s.")
