@@ -171,7 +171,7 @@ class Stepper:
         none = np.zeros((0, self._records[0].itemsize // 8)), _NONE
         self._call(count, *none, _NONE, _ONCE, 1, _NOWHERE, 0, 2, 1, *arguments)
 
-    def _call(self, count: int, rows: NDArray[Any], ids: NDArray[np.int64], *arguments: Any) -> None:
+    def _call(self, count: int, rows: NDArray[Any] | None, ids: NDArray[np.int64], *arguments: Any) -> None:
         """Call the kernel for ``count`` rows."""
         blocks = self._blocks[1 if count < FEW else self._lanes]
         step = self._batch[self._threads > 1 and count > self._lanes]
