@@ -108,7 +108,7 @@ CATALOGUE = (
     CatalogueEntry("WhiskerHold-v0", "whisker_chain.tasks:Hold", 500, 380.0),
     CatalogueEntry("WhiskerWhisk-v0", "whisker_chain.tasks:Whisk", 500, 450.0),
     CatalogueEntry("WhiskerSweep-v0", "whisker_rod.tasks:Sweep", 500, 370.0, {"history": 3}),
-    CatalogueEntry("WhiskerRegulate-v0", "whisker_rod.tasks:Regulate", 500, 322.0, ranked=False),
+    CatalogueEntry("WhiskerRegulate-v0", "whisker_rod.tasks:Regulate", 500, 322.0),
     CatalogueEntry("HindlimbHold-v0", "neuromechanic.tasks:HindlimbHold", 500, 350.0),
     CatalogueEntry("StandGains-v0", "neuromechanic.tasks:StandGains", 280, 155.0, ranked=False),
 )
