@@ -136,6 +136,7 @@ def make_one(env_id: str) -> tuple[Path, Path]:
     """Make the film and the still of an id if they do not exist, delete older ones, and return their paths."""
     files = paths(env_id)
     if not all(path.is_file() for path in files):
+        print(f"filming {env_id}", flush=True)
         FOLDER.mkdir(parents=True, exist_ok=True)
         for path in FOLDER.glob(f"{env_id.split('/')[1]}-*"):
             path.unlink()

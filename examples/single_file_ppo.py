@@ -87,6 +87,6 @@ for update in range(max(1, STEPS // (ENVS * HORIZON))):
             loss.backward()
             nn.utils.clip_grad_norm_(weights, 0.5)
             optimiser.step()
-    if finished:
-        print(f"{(update + 1) * ENVS * HORIZON} steps, return {np.mean(finished[-100:]):.2f}")
+    score = f"return {np.mean(finished[-100:]):.2f}" if finished else "no return before an episode ends"
+    print(f"{(update + 1) * ENVS * HORIZON} steps, {score}")
 torch.save(actor, "actor.pt")

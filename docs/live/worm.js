@@ -146,7 +146,7 @@ gymnosoma.Show.scene("worm", (animal) => {
         drawBody(canvas, view, joints);
       });
       view.scaleBar();
-      const medium = values.medium === 0 ? "in water" : values.medium === 1 ? "on agar" : "between water and agar";
+      const medium = values.medium === 0 ? "in water" : values.medium === 1 ? "on agar" : "in between";
       canvas.label(scene.headline ? scene.headline() : `${speed()}, power ${C.quantity(Math.max(power, 0), "W", 2)}, ${medium}`, 12, 18, canvas.ink, 14, [0, 0.5], [0, 0], canvas.plate);
       scene.traces(canvas, narrow ? [60, canvas.height - strip - traces, canvas.width - 68, traces - 6] : [canvas.width - side + 8, 12, side - 20, 110]);
       legend(canvas, ...(narrow ? [12, 40] : [canvas.width - side + 10, 146]));
