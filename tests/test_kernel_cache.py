@@ -15,10 +15,16 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
+from llvmlite.binding import get_host_cpu_name
+from numba.core.caching import NullCache
 
 from gymnosoma.envs.core import files as core_files
 from gymnosoma.envs.core.kernels import ahead, compiling, jit
 from gymnosoma.envs.core.kernels import cache as kernel_cache
+from gymnosoma.envs.core.kernels.lanes import in_lanes
+
+AVOIDING = ("skylake-avx512", "cascadelake", "cooperlake", "icelake-server", "sapphirerapids", "emeraldrapids")
+"""Processors that have vectors of 512 bits, which LLVM avoids."""
 
 MODULE = """
 import numpy as np
@@ -344,6 +350,24 @@ def test_kernels_index_as_python_does():
     jit.kernel(_indexed)(*ours, -1)
     _indexed(numpys[0].view(np.recarray), *numpys[1:], -1)
     assert all(np.array_equal(a, b) for a, b in zip(ours, numpys, strict=True))
+
+
+def _increased(rows):
+    numbers = rows[0].numbers
+    for j in range(numbers.shape[0]):
+        for e in range(numbers.shape[1]):
+            numbers[j, e] += 1.0
+
+
+@pytest.mark.skipif(get_host_cpu_name() not in AVOIDING, reason="LLVM uses the widest vectors of this processor")
+def test_long_blocks_alone_have_vectors_of_512_bits():
+    wide = []
+    for lanes in (1, 16):
+        compiled = jit.kernel(_increased)
+        compiled._cache = NullCache()
+        compiled(np.zeros(1, in_lanes(np.dtype([("state", "f8", 512)]), lanes)))
+        wide += ["zmm" in compiled.inspect_asm(compiled.signatures[0])]
+    assert wide == [False, True]
 
 
 RECORDS = """

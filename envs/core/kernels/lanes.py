@@ -233,18 +233,18 @@ def _rows(
             gather(rows, ids, first, lanes[t])
             prepare(blocks[t : t + 1], work[t : t + 1], *rest)
             h, begun, moment = 0, 0, -1
+            until = stride - done % stride
             while h < count:
                 put_in_lanes(drives[min(h, len(drives) - 1)], columns, first, lanes[t])
-                until = min(h + stride - (done + h) % stride, count) if together else h
-                alike = count_equal(drives, h, until, first, width)
+                alike = count_equal(drives, h, min(until, count) if together else h, first, width)
                 step(blocks[t : t + 1], work[t : t + 1], alike * steps, *rest)
                 h += alike
-                due = (done + h) % stride == 0
+                due = h == until
                 if (due or h == count) and not mark_broken(lanes[t], status, changing):
                     drive = drives[min(begun, len(drives) - 1)]
                     set_back(lanes[t], rows, ids, first, status, broken, moment, records, drive, columns)
                 if due:
-                    begun, moment = h, (done + h) // stride
+                    begun, moment, until = h, (done + h) // stride, h + stride
                     if not record(lanes[t], ids, first, status, moment, records):
                         break
             scatter(lanes[t], rows, ids, first, status, changing)

@@ -34,6 +34,9 @@ from .dispatcher import Dispatcher, own
 NAME = "gymnosoma"
 """Name of the target."""
 
+LONG = 1 << 15
+"""Bytes of a block beyond which vectors of 512 bits are faster: of several lanes, or of a lamprey with its cord."""
+
 
 class _Library(JITCodeLibrary):
     def _optimize_functions(self, ll_module: Any) -> None:
@@ -46,10 +49,14 @@ class _Library(JITCodeLibrary):
 class _Codegen(JITCPUCodegen):
     _library_class = _Library
 
-    def _customize_tm_features(self) -> str:
-        """Allow vectors of 512 bits, which LLVM avoids on some processors that have them."""
-        features = super()._customize_tm_features()
-        return f"{features},-prefer-256-bit" if "+avx512f" in features else features
+    def choose_vectors(self, kinds: Any) -> None:
+        """Allow vectors of 512 bits, which LLVM avoids on some processors, in kernels of long blocks of lanes."""
+        options: dict[str, Any] = {"opt": 3}
+        self._customize_tm_options(options)
+        records = [each.dtype for each in kinds if isinstance(getattr(each, "dtype", None), types.Record)]
+        if any("numbers" in each.fields and each.size > LONG for each in records) and "+avx512f" in self._tm_features:
+            options["features"] += ",-prefer-256-bit"
+        self._tm = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(**options)
 
 
 class _Refreshed:
@@ -222,6 +229,7 @@ class KernelCompiler(PartCompiler):
 
     def compile_extra(self, func: Any) -> Any:
         """Compile a function, without garbage collections: numba creates millions of objects with little garbage."""
+        self.state.targetctx.codegen().choose_vectors(self.state.args)
         collects = gc.isenabled()
         gc.disable()
         try:

@@ -222,7 +222,7 @@ class InLanes(Animal):
         check_rows(rows, self.state)
         began = rows["time"].copy()
         self._move(rows, ids, drives, records, offset, stride, steps)
-        failed = np.flatnonzero(rows["status"][ids])  # places in ``ids``
+        failed = rows["status"][ids].nonzero()[0]  # places in ``ids``
         while failed.size:  # they have the state of the last moment; `advance` may succeed from there
             followed = np.rint((rows["time"] - began)[ids[failed]] / (steps * self.dt)).astype(int)
             k = followed.min()

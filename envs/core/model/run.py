@@ -129,17 +129,14 @@ def simulate(
     """
     size = 1 if count is None else count
     whole("count", size)
-    if drive is None:
-        drive = import_module("gymnosoma.agents.controllers").own_drive(animal)  # environments do not depend on agents
-        hold = 1.0 / rate if hold is None and (rate := getattr(drive, "control_rate", None)) else hold
-    hold = animal.dt if hold is None else hold
+    drive, hold = _held(animal, drive, hold)
     every = hold if every is None else every
     steps = _multiple("hold", hold, "the time step", animal.dt)
     if steps > MAX_STEPS:
         raise ValueError(f"hold must be at most {MAX_STEPS} time steps ({animal.dt:g} s), got {hold!r}")
     at, even = _recordings(every, hold, duration)
-    last = len(at) - 1
-    end = duration if duration - hold * at[last] < 0.5 * hold else float(hold * at[last])
+    last, final = len(at) - 1, int(at[-1])
+    end = duration if duration - hold * final < 0.5 * hold else hold * final
     rows, ids, queue = animal.rows(size), np.arange(size), EventQueue(size)
     source = _Source(animal, drive, rows, hold, count)
     coming = read_events("events", events, animal.parameters, size)
@@ -167,9 +164,8 @@ def simulate(
         ) from None
     k, since, recorded, stride = 0, 0, 0, int(at[1])
     now, ended = 0, False
-    ahead = min(AT_ONCE // (steps * size), AHEAD // max(animal.drive_size, 1)) + 1
-    most = 1 if source.listens else ahead
-    while now < at[last] and len(ids) and not ended:
+    most = 1 if source.listens else min(AT_ONCE // (steps * size), AHEAD // max(animal.drive_size, 1)) + 1
+    while now < final and len(ids) and not ended:
         try:
             if progress is not None:
                 progress(now * hold)
@@ -184,11 +180,17 @@ def simulate(
         until = min(until, recorded) if now > since or until < recorded else until - until % stride
         drives, ended = source.ask(now, until - now)
         own = drives if len(ids) == size else drives[:, ids]
+        began = rows["time"].copy()
         animal.run(rows, ids, own, steps, record.moments, (k - 1 - record.first) * stride + now - since, stride)
+        if np.count_nonzero(rows["status"]):
+            held = np.rint((rows["time"] - began)[ids] / hold)
+            record.counts[ids] = at.searchsorted(now + held, "right")
+            ids = ids[rows["status"][ids] == 0.0]
         now += len(drives)
         if now == at[record.full]:
-            record.empty(rows)
-        ids = ids[rows["status"][ids] == 0.0]
+            record.empty()
+    if now < final:
+        record.counts[ids] = at.searchsorted(now, "right")
     time_of = every * np.arange(len(at), dtype=float) if even else hold * at.astype(float)
     runs = record.trajectories(time_of, every, rows)
     if failed := [run for run in runs if run.failure]:
@@ -220,11 +222,8 @@ def ensemble(
     Returns:
         dict: Name to array (N, count, ...), including ``time`` (N, count) s; NaN after an animal failed.
     """
+    drive, hold = _held(animal, drive, hold)
     runs = simulate(animal, drive, duration, every, start, hold, count=count, signals=signals)
-    if drive is None:
-        drive = import_module("gymnosoma.agents.controllers").own_drive(animal)  # environments do not depend on agents
-        hold = 1.0 / rate if hold is None and (rate := getattr(drive, "control_rate", None)) else hold
-    hold = animal.dt if hold is None else hold
     moments = len(_recordings(hold if every is None else every, hold, duration)[0])
     record = {}
     for name in ("time", *signals):
@@ -232,6 +231,14 @@ def ensemble(
         for b, run in enumerate(runs):
             record[name][: len(run.time), b] = run[name]
     return record
+
+
+def _held(animal: Animal, drive: Any, hold: float | None) -> tuple[Any, float]:
+    """Return the drive and its hold (s); the default drive is the animal's own controller."""
+    if drive is None:
+        drive = import_module("gymnosoma.agents.controllers").own_drive(animal)  # environments do not depend on agents
+        hold = 1.0 / rate if hold is None and (rate := getattr(drive, "control_rate", None)) else hold
+    return drive, animal.dt if hold is None else hold
 
 
 class _Source:
@@ -336,59 +343,45 @@ class _Record:
         if signals is not None:
             width = min(width, max(NEAR // numbers, min(LARGEST // numbers, FEW), 2))
         self.moments = np.empty((len(rows), width), rows.dtype)
-        self.moments["time"] = 0.0
         self.moments[:, 0] = rows
-        self.first = 0
-        """Index of the recording at the start of ``moments``."""
-        self._counts = np.zeros(len(rows), int)
+        self.first, self.full = 0, width - 1
+        """Indices of the recordings at the start and the end of ``moments``."""
+        self.counts = np.full(len(rows), last + 1)
+        """Number of recordings of each animal, less than all if it fails or the simulation is stopped."""
         self._values: dict[str, NDArray[np.float64]] = {}
 
-    @property
-    def full(self) -> int:
-        """Index of the last recording that ``moments`` have room for."""
-        return min(self.first + self.moments.shape[1] - 1, self._last)
-
-    def _here(self) -> NDArray[np.int64]:
-        """Return how many of ``moments`` each animal has reached: their time is not 0."""
-        return (self.moments["time"][:, 1:] > 0.0).sum(1) + ((self.first == 0) | (self.moments["time"][:, 0] > 0.0))
-
-    def empty(self, rows: NDArray[Any]) -> None:
+    def empty(self) -> None:
         """Compute the signals of ``moments`` and reuse their memory, unless all states are kept."""
         if self._signals is None:
             return
-        here = self._here()
+        here = np.clip(self.counts - self.first, 0, self.moments.shape[1])
         going = np.flatnonzero(here > 0)
         for b in going[here[going] < here.max()]:  # repeat the last state of failed animals
             self.moments[b, here[b] :] = self.moments[b, here[b] - 1]
         if going.size:
-            moments = self.moments if len(going) == len(rows) else self.moments[going]
+            moments = self.moments if len(going) == len(here) else self.moments[going]
             chunk = Moments(self._animal, moments[:, : here.max()])
             for name in self._signals:
                 values = chunk.signal(name)
                 if name not in self._values:
-                    self._values[name] = np.empty((len(rows), self._last + 1, *values.shape[2:]))
+                    self._values[name] = np.empty((len(here), self._last + 1, *values.shape[2:]))
                 self._values[name][going, self.first : self.first + values.shape[1]] = values
-        self._counts += here
-        self.first += self.moments.shape[1]
-        self.moments["time"] = 0.0
+        self.first, self.full = self.full + 1, min(self.full + self.moments.shape[1], self._last)
 
     def trajectories(self, time: NDArray[np.float64], every: float, rows: NDArray[Any]) -> list[Trajectory]:
         """Return a trajectory per animal at the times ``time``; the final ``rows`` have the reason of a failure."""
-        whole_rows = self._signals is None
-        if whole_rows:
-            self._counts = self._here()
-        elif self.first <= self._last:
-            self.empty(rows)
+        if self.first <= self._last:
+            self.empty()
         return [
             Trajectory(
                 time[:count].copy(),
                 {name: values[b, :count] for name, values in self._values.items()},
                 self._animal.failures.get(float(rows["status"][b])),
                 self._animal,
-                Moments(self._animal, self.moments[b : b + 1, :count]) if whole_rows else None,
+                Moments(self._animal, self.moments[b : b + 1, :count]) if self._signals is None else None,
                 every,
             )
-            for b, count in enumerate(self._counts.tolist())
+            for b, count in enumerate(self.counts.tolist())
         ]
 
 
@@ -404,14 +397,14 @@ def _recordings(every: float, hold: float, duration: float) -> tuple[NDArray[np.
             f"{every!r}"
         )
     if abs(ratio - round(ratio)) <= 1e-6:
-        return round(ratio) * np.arange(holds // round(ratio) + 1), True
+        return np.arange(0, holds + 1, round(ratio)), True
     near = ratio * np.arange(int(holds / ratio + 1e-6) + 1)
     return np.floor(near + 0.5 + 1e-6).astype(np.int64), False  # the later one of two equally near
 
 
 def _multiple(name: str, value: float, of: str, unit: float) -> int:
     """Return ``value / unit``, which must be a positive integer."""
-    count = round(value / unit) if np.isfinite(value) and value > 0 else 0
+    count = round(value / unit) if 0 < value < np.inf else 0
     if count < 1 or abs(count * unit - value) > 1e-6 * unit:
         raise ValueError(f"{name} must be a positive multiple of {of} ({unit:g} s), got {value!r}")
     return count

@@ -103,7 +103,7 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
         self.animal, self._rows = animal, rows
         self._signals = dict(signals or {})
         names = animal.signals if animal is not None and rows is not None else ()
-        self._names = tuple(name for name in dict.fromkeys((*self._signals, *names)) if name != "time")
+        self._names = tuple(dict.fromkeys(("time", *self._signals, *names)))[1:]
 
     @property
     def rows(self) -> NDArray[Any] | None:
@@ -118,11 +118,9 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
         if name not in self._names:
             raise KeyError(f"{name!r} was not recorded; recorded are {', '.join(self._names)}")
         if name not in self._signals:
-            assert self.animal is not None and self._rows is not None
-            if isinstance(self._rows, Moments):
-                self._signals[name] = self._rows.signal(name)[0]
-            else:
-                self._signals[name] = self.animal.signal(self._rows, name)
+            rows = self._rows
+            assert self.animal is not None and rows is not None
+            self._signals[name] = rows.signal(name)[0] if isinstance(rows, Moments) else self.animal.signal(rows, name)
         return self._signals[name]
 
     def __iter__(self) -> Iterator[str]:
