@@ -271,8 +271,9 @@ class Worm(InLanes):
 
     def crosses(self, rows: NDArray[Any]) -> NDArray[np.bool_]:
         """Return which worms cross themselves, (B,)."""
-        crossed = np.empty(len(rows), np.bool_)
-        self_crossing(np.ascontiguousarray(rows["rod_angle"]), self.rod_lengths, self.scratch, crossed)
+        crossed, angle = np.zeros(len(rows), np.bool_), np.ascontiguousarray(rows["rod_angle"])
+        if not (np.ptp(angle, 1) < np.pi).all():  # most starts are straighter, and do not compile this kernel
+            self_crossing(angle, self.rod_lengths, self.scratch, crossed)
         return crossed
 
 
