@@ -16,12 +16,10 @@ import numba
 import numpy as np
 import pytest
 from llvmlite.binding import get_host_cpu_name
-from numba.core.caching import NullCache
 
 from gymnosoma.envs.core import files as core_files
-from gymnosoma.envs.core.kernels import ahead, compiling, jit
+from gymnosoma.envs.core.kernels import ahead, compiling, jit, lanes
 from gymnosoma.envs.core.kernels import cache as kernel_cache
-from gymnosoma.envs.core.kernels.lanes import in_lanes
 
 AVOIDING = ("skylake-avx512", "cascadelake", "cooperlake", "icelake-server", "sapphirerapids", "emeraldrapids")
 """Processors that have vectors of 512 bits, which LLVM avoids."""
@@ -353,19 +351,18 @@ def test_kernels_index_as_python_does():
 
 
 def _increased(rows):
-    numbers = rows[0].numbers
-    for j in range(numbers.shape[0]):
-        for e in range(numbers.shape[1]):
-            numbers[j, e] += 1.0
+    for j in range(rows[0].numbers.shape[0]):
+        for e in range(rows[0].numbers.shape[1]):
+            rows[0].numbers[j, e] += 1.0
 
 
 @pytest.mark.skipif(get_host_cpu_name() not in AVOIDING, reason="LLVM uses the widest vectors of this processor")
 def test_long_blocks_alone_have_vectors_of_512_bits():
     wide = []
-    for lanes in (1, 16):
+    for width in (1, 16):
         compiled = jit.kernel(_increased)
-        compiled._cache = NullCache()
-        compiled(np.zeros(1, in_lanes(np.dtype([("state", "f8", 512)]), lanes)))
+        compiled._cache = numba.core.caching.NullCache()
+        compiled(np.zeros(1, lanes.in_lanes(np.dtype([("state", "f8", 512)]), width)))
         wide += ["zmm" in compiled.inspect_asm(compiled.signatures[0])]
     assert wide == [False, True]
 
