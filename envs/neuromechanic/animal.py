@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.arguments import choice, numbers, shown, whole
-from ..core.kernels.ahead import compile_ahead
 from ..core.kernels.jit import callback, serial_and_threaded, variant
 from ..core.kernels.lanes import aligned
 from ..core.kernels.stepper import LONGEST, check_rows, checked_ids, kernel_drives, kernel_records
@@ -232,7 +231,6 @@ class Neuromechanic(Animal):
 
     @cached_property
     def _resting(self) -> NDArray[Any]:
-        compile_ahead(self, 1)  # the step, while this process compiles `evaluate`
         row = np.zeros(1, self.state)  # NumPy's copies would leave the gaps between fields uninitialised
         self.start(row, {})
         return row
@@ -284,10 +282,6 @@ class Neuromechanic(Animal):
                 f"{self.model.origin}start: {name} must be finite, but muscles or neurons overflow: "
                 f"got {shown(fresh[name])}"
             )
-
-    def compile(self, count: int) -> None:  # noqa: D102
-        none = np.zeros(0, np.int64)
-        Neuromechanic.run(self, np.zeros(0, self.state), none, np.zeros((1, 0, self.drive_size)), 1)
 
     def advance(self, rows: NDArray[Any], ids: NDArray[np.int64], drive: NDArray[np.float64], steps: int) -> None:
         """Advance ``rows[ids]`` by ``steps`` time steps with a constant drive (A, u).
