@@ -146,7 +146,7 @@ def test_pushes_grow_to_either_side():
     _, info = envs.reset(seed=0)
     onset, duration, peak = np.moveaxis(envs.unwrapped.batch.rows["pulse"], 2, 0)
     speed, gaps = 2.0 / np.pi * duration * peak, np.diff(onset[:, ::2])
-    np.testing.assert_allclose(np.diff(np.abs(speed[:, ::2])), 0.07)
+    np.testing.assert_allclose(np.diff(np.abs(speed[:, ::2])), 0.08)
     assert 1.2 < gaps.min() < 1.3 and 1.7 < gaps.max() < 1.8 and abs(np.sign(speed[:, ::2]).mean()) < 0.15
     _, info = envs.reset(seed=0, options={"push": -0.12, "growth": -1.0, "onset": 0.0})
     assert (envs.unwrapped.batch.rows["pulse"][:, 2:, 2] == 0.0).all() and (info["pushes"] == 1).all()

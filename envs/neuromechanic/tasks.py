@@ -368,7 +368,7 @@ class StandGains(NeuromechanicTask):
     """Range from which the stance is drawn, hip widths."""
     largest_lean, lowest_hips = 1.2, 0.4 * LEG
     """Largest angle of torso or legs from the vertical (rad) and lowest height of the hips (m) of a standing figure."""
-    pushes, growth = 8, 0.07
+    pushes, growth = 8, 0.08
     """Number of pushes, and increase in speed from push to push (m/s)."""
     soonest, latest = 1.2, 1.8
     """Least and greatest time from the onset of a push to that of the next, s."""
