@@ -315,6 +315,7 @@ def test_a_second_process_compiles_ahead_and_only_if_it_is_needed(tmp_path, monk
     monkeypatch.setattr(ahead.atexit, "register", started.append)
     for parent, expected in (("a pool", 0), (None, 1)):
         monkeypatch.setattr(ahead.multiprocessing, "parent_process", lambda parent=parent: parent)
+        monkeypatch.setattr(ahead, "_STARTED", set())
         for _ in range(3):
             ahead.compile_ahead(doubling.Animal(), 3)
         assert len(started) == expected
