@@ -63,7 +63,7 @@ SIZES = {"worm": 0.6, "lamprey": [0.4, 0.1, 0.3], "vibrissa": [3e3, 1.0, 1.0], "
 """Largest drives of the comparison, in SI."""
 
 
-def compare(browser, name, numbers=None, **fields):
+def compare(browser, name, scheme=None, **fields):
     """State after 1,000 steps with 100 drives, in the browser and here, as bytes."""
     live = modules.ANIMALS[name]()
     rng = np.random.default_rng(1)
@@ -80,13 +80,12 @@ def compare(browser, name, numbers=None, **fields):
     for field, value in fields.items():
         rows[field] = value
         given[field] = np.ravel(rows[field]).tolist()
-    numbers = dict(numbers or {})
+    numbers = live.more["schemes"][scheme] if scheme else {}
+    animal = type(live.animal)(scheme=scheme) if scheme else live.animal
     found, failure = browser.execute_async_script(STEPS, name, drives.tolist(), 10, given, numbers)
     assert failure is None
-    if numbers:
-        live.animal._scheme = (numbers["scheme"], numbers["substeps"])
     for drive in drives:
-        live.animal.advance(rows, np.array([0]), drive[None], 10)
+        animal.advance(rows, np.array([0]), drive[None], 10)
     assert rows["status"][0] == 0.0
     return base64.b64decode(found), rows.tobytes()
 
@@ -103,8 +102,7 @@ def test_the_state_is_that_of_python_to_the_bit(name, browser, site):
 @pytest.mark.full
 def test_the_implicit_scheme_of_the_lamprey_is_that_of_python_to_the_bit(browser, site):
     live_browser.visit(browser, site("lamprey"))
-    scheme = modules.lamprey().more["schemes"]["implicit"]
-    found, expected = compare(browser, "lamprey", scheme, transection=40.0, current=[0.1, -0.05])
+    found, expected = compare(browser, "lamprey", "implicit", transection=40.0, current=[0.1, -0.05])
     assert found == expected
 
 
