@@ -54,7 +54,7 @@ def draw(rows: Sequence[Row], path: Path) -> None:
         plot.plot([], [], "|", color="0.6", markersize=9, label="policies that do not learn")
     plot.set_yticks(range(len(ids)), [env_id.split("/")[1] for env_id in ids])
     plot.set_ylim(-0.6, len(ids) - 0.4)
-    plot.set_xlim(LEAST - 0.05, 1.1)
+    plot.set_xlim(LEAST - 0.05, max(1.1, plot.get_xlim()[1]))
     plot.set_xlabel(f"score on the scale of each id, after {mark:,} steps; at the edge: below {LEAST:g}")
     plot.grid(axis="y", alpha=0.2)
     plot.spines[["top", "right", "left"]].set_visible(False)
