@@ -57,7 +57,7 @@ def speed(
 
     Args:
         part: Measurements: kernels against other programs, `simulate` against the kernel, environments against
-            Swimmer-v5, CPU time of the first use, several threads.
+            Swimmer-v5, CPU time of the first use, several threads with a model of larger machines.
         animal: Animals to measure.
         repeats: Number of runs; the median is shown.
         write: Also write docs/speed.json, and the tables of the guide and README.
