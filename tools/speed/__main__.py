@@ -60,8 +60,13 @@ def speed(
             Swimmer-v5, CPU time of the first use, several threads with a model of larger machines.
         animal: Animals to measure.
         repeats: Number of runs; the median is shown.
-        write: Also write docs/speed.json, and the tables of the guide and README.
+        write: Also write docs/speed.json, and the tables of the guide and README; needs all parts but threads.
+
+    Raises:
+        ValueError: If a part is missing that would be lost in what is written.
     """
+    if write and (missing := {*PARTS} - {*part} - {"threads"}):
+        raise ValueError(f"part must also have {', '.join(sorted(missing))} with write, got {', '.join(part)}")
     figures: dict[str, list[dict[str, Any]]] = {}
     for title, function in tqdm([PARTS[name] for name in part], leave=False):
         rows = function(animal, repeats)
