@@ -21,6 +21,7 @@ from gymnosoma.agents.benchmark.statistics import Estimate, combined, estimate, 
 from gymnosoma.agents.learning.runs import recipe
 from gymnosoma.agents.learning.sb3_env import SB3VecEnv
 from gymnosoma.agents.learning.search import CONSTANT, search
+from gymnosoma.agents.policies import fingerprints
 from gymnosoma.agents.policies.evaluation import BENCHMARK_SEED, SEARCH_SEED, VALIDATION_SEED, evaluate
 from gymnosoma.agents.policies.fingerprints import of_id
 from gymnosoma.agents.policies.lookup import find_policy, shipped
@@ -31,6 +32,7 @@ from gymnosoma.envs.core import files
 
 CRAWL, SWIM = "gymnosoma/WormCrawl-v0", "gymnosoma/WormSwim-v0"
 HOLD = "fixtures.learner:hold"
+PUBLISHED = Path(__file__).parents[1] / "docs" / "results" / "results.jsonl.xz"
 
 
 # What a learner sees.
@@ -336,9 +338,23 @@ def test_the_commands_repeat_nothing_and_refuse_other_settings(tmp_path, command
     command("benchmark", "table", place / "results.jsonl", "--out", place / "tables")
     assert "| `WormSwim-v0` |" in (place / "tables" / "table.md").read_text()
     assert (place / "tables" / "table.png").stat().st_size > 5000
-    published = Path(__file__).parents[1] / "docs" / "results" / "results.jsonl.xz"
-    command("benchmark", "table", Piece(SWIM, HOLD, 0).file(place), published, "--ids", "WormSwim-v0")
+    command("benchmark", "table", Piece(SWIM, HOLD, 0).file(place), PUBLISHED, "--ids", "WormSwim-v0")
     assert "ppo," in (words := capsys.readouterr().out.split()) and "WormReach-v0" not in words
+
+
+def test_a_table_makes_only_environments_of_unknown_fingerprint(tmp_path, command, capsys, monkeypatch):
+    """It made one for each line, and one for each id and action mode."""
+    made, make = [], gymnasium.make_vec
+    monkeypatch.setattr(fingerprints, "_cache", {})
+    monkeypatch.setattr(gymnasium, "make_vec", lambda name, *args, **env: made.append(name) or make(name, *args, **env))
+    command("benchmark", "table", PUBLISHED)
+    assert not made
+    (old, *_) = (
+        line for line in results.read(PUBLISHED) if line["id"] == SWIM and line["env"] == {"actions": "angles"}
+    )
+    results.write(tmp_path / "x.jsonl", [old | {"fingerprint": "another"}])
+    command("benchmark", "table", tmp_path / "x.jsonl")
+    assert made == [SWIM] and f"another version of the environment: {SWIM}" in capsys.readouterr().out
 
 
 @pytest.mark.slow

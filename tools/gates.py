@@ -21,7 +21,7 @@ from gymnosoma.agents.policies.evaluation import BENCHMARK_SEED, VALIDATION_SEED
 from gymnosoma.agents.policies.fingerprints import of_id
 from gymnosoma.agents.policies.lookup import find_policy, replay
 from gymnosoma.agents.policies.physiology import physiology
-from gymnosoma.agents.policies.registry import all_ids, full_id, references_of, task_class, task_of
+from gymnosoma.agents.policies.registry import all_ids, full_id, references_of, task_class
 from gymnosoma.agents.support.files import replacing
 from gymnosoma.agents.support.progress import progress_bar
 from gymnosoma.envs.core.env.documentation import figures, normaliser
@@ -110,7 +110,7 @@ def row(env_id: str, learned: Policy | None, episodes: int) -> dict[str, Any]:
     scale = normaliser(env_id)
     if scale is None:
         raise ValueError(f"{env_id} must have floor and best in assets/normalisers.toml")
-    score = task_of(env_id).score
+    score = task_class(env_id).score
     env = {"split": None} if task_class(env_id).hidden else {}
 
     def play(player: Policy) -> tuple[np.ndarray, float]:

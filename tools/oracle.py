@@ -21,7 +21,7 @@ from gymnosoma.agents.learning.search import Evolution
 from gymnosoma.agents.policies.agent import ControllerAgent
 from gymnosoma.agents.policies.evaluation import play_side_by_side
 from gymnosoma.agents.policies.fingerprints import of_id, of_values
-from gymnosoma.agents.policies.registry import controllers_digest, full_id, task_class, task_of
+from gymnosoma.agents.policies.registry import controllers_digest, full_id, task_class
 from gymnosoma.agents.support.files import locked, replacing
 from gymnosoma.agents.support.workers import Workers, watched, workers
 from gymnosoma.cli.arguments import Id, Processes
@@ -77,7 +77,7 @@ def oracle(
     with locked("folder", folder), workers(processes) as engine:
         start, best = search(env_id, episodes, generations, population, folder, engine)
     reached = best.max(0).mean(1)  # after each generation
-    value, unit = float(reached[-1]), task_of(env_id).score.unit
+    value, unit = float(reached[-1]), task_class(env_id).score.unit
     print(f"{env_id}: {value:.5g} {unit}, the mean of {episodes} episodes ({start.mean():.5g} at first)")
     steps = [generations * k // 4 - 1 for k in (1, 2, 3, 4)]
     print(f"After each quarter of the generations: {', '.join(f'{reached[step]:.5g}' for step in steps)}")
@@ -140,7 +140,7 @@ def search(
 
 def _search(env_id: str, first: int, episodes: int, number: int, generations: int, population: int, file: Path) -> None:
     """Search ``episodes`` episodes from ``first`` on, and write the initial and best scores to ``file``."""
-    own, score = oracle_of(env_id), task_of(env_id).score
+    own, score = oracle_of(env_id), task_class(env_id).score
     seeds = range(ORACLE_SEED + first, ORACLE_SEED + first + episodes)
     env = {**own.env, **({"split": None} if task_class(env_id).hidden else {})}
 

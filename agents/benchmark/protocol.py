@@ -27,7 +27,7 @@ from gymnosoma.envs.core.arguments import shown
 
 from ..policies.agent import Policy
 from ..policies.evaluation import BENCHMARK_SEED, VALIDATION_SEED, evaluate
-from ..policies.registry import check_names, task_class, task_of
+from ..policies.registry import check_names, task_class
 
 EPISODES, BINARY_EPISODES = 256, 1024
 """Number of episodes that measure a policy, in general and for binary scores."""
@@ -162,7 +162,7 @@ def environments(env_id: str, budget: Budget, track: str) -> Callable[..., Vecto
             raise ValueError(f"arguments of the environment must be left out in the track 'fixed', got {shown(env)}")
         envs = gymnasium.make_vec(env_id, num_envs, autoreset_mode=autoreset, **{**split, **env})
         metered = Metered(envs, budget)
-        return Fixed(metered, task_of(env_id).score.name) if track == "fixed" else metered
+        return Fixed(metered, task_class(env_id).score.name) if track == "fixed" else metered
 
     return make_envs
 
@@ -200,7 +200,7 @@ class Reports:
 
 def episodes_of(env_id: str) -> int:
     """Return the number of episodes that measure a policy on an environment."""
-    return BINARY_EPISODES if task_of(env_id).score.binary else EPISODES
+    return BINARY_EPISODES if task_class(env_id).score.binary else EPISODES
 
 
 def measure(env_id: str, policy: Policy, count: int) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from gymnosoma.envs.core.files import read_toml
 
 from ..policies.card import check_widths
 from ..policies.config import CONFIG
-from ..policies.registry import ALGORITHMS, task_of, versions
+from ..policies.registry import ALGORITHMS, task_class, versions
 from ..support.files import replacing
 from ..support.progress import progress_bar, sparkline
 from ..support.schema import OBJECT, TEXT, Check, held, read_json, typed
@@ -156,7 +156,7 @@ class Run:
     ) -> None:
         self.folder, self.config, self.goal, self.every = folder, config, goal, every
         self.stop, self._watch, self.resumed = stop, watch, resumed
-        self.score = task_of(config["id"], **config["env"]).score
+        self.score = task_class(config["id"]).score
         self.record: dict[str, Any] = {"curve": [], "episodes": 0, "seconds": 0.0}
         self._bar: Any = None
         self.start_clock()

@@ -17,7 +17,7 @@ from gymnosoma.envs.core.arguments import whole
 from gymnosoma.envs.core.env.spec import Score
 
 from .agent import Agent, Policy
-from .registry import task_of
+from .registry import task_class
 
 WAVE = 1024
 """Maximum number of episodes in one vector environment. It limits the memory of an evaluation."""
@@ -200,7 +200,7 @@ def check_play(env_id: str, policy: Policy, episodes: int, options: Mapping[str,
 
 def summary(env_id: str, policy: Policy, result: Episodes) -> dict[str, Any]:
     """Summarise an evaluation in values that JSON supports."""
-    score = task_of(env_id, **policy.env).score
+    score = task_class(env_id).score
     values = result.score(score) * score.factor
     failures = Counter(reason.partition(": ")[0] for reason in result.failures if reason)
     return {

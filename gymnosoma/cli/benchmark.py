@@ -12,7 +12,9 @@ import tyro
 from gymnosoma.agents.benchmark import checks, entrants, protocol, results, tables
 from gymnosoma.agents.benchmark.learners import LEARNERS
 from gymnosoma.agents.learning.search import CONSTANT
+from gymnosoma.agents.policies.card import read_card
 from gymnosoma.agents.policies.fingerprints import of_id
+from gymnosoma.agents.policies.lookup import shipped
 from gymnosoma.agents.policies.registry import all_ids, full_id
 from gymnosoma.agents.support.files import check_folder, check_installed, locked, replacing
 from gymnosoma.agents.support.workers import Unfinished, watched, workers
@@ -143,22 +145,26 @@ def table(
         check_folder("out", out)
         check_installed("matplotlib")
     names = {full_id(name) for name in ids}
-    lines = [line for file in files for line in results.read(file) if not names or line["id"] in names]
+    read = [(file, line) for file in files for line in results.read(file) if not names or line["id"] in names]
+    lines = [line for _, line in read]
     rows = tables.rows_of(lines)
     show(rows)
     if repeated := len(lines) - sum(len(cell.lines) for row in rows for cell in row.cells.values()):
         print(f"{repeated} of {len(lines)} lines repeat a training or a policy and do not count.")
-    if changed := {line["id"] for line in lines if line["fingerprint"] != of_id(line["id"], line["env"])}:
+    stored = {each: read_card(shipped(each))["fingerprint"] for each in all_ids() if shipped(each).is_dir()}
+    # Results in a file are of one version of each id, so a line with the card's fingerprint stands for all of the id.
+    same = {(file, line["id"]) for file, line in read if line["fingerprint"] == stored.get(line["id"])}
+    others = [line for file, line in read if (file, line["id"]) not in same]
+    if changed := {line["id"] for line in others if line["fingerprint"] != of_id(line["id"], line["env"])}:
         print(f"Measured on another version of the environment: {', '.join(sorted(changed))}.")
-    if out is None:
-        return
-    from gymnosoma.agents.benchmark.pictures import draw
+    if out is not None:
+        from gymnosoma.agents.benchmark.pictures import draw
 
-    out.mkdir(parents=True, exist_ok=True)
-    with replacing(out / "table.md") as page:
-        page.write("\n\n".join(filter(None, (tables.policies(rows), tables.learners(rows)))).encode())
-    draw(rows, out / "table.png")
-    print(f"Written: {', '.join(str(out / f'table.{suffix}') for suffix in ('md', 'png'))}.")
+        out.mkdir(parents=True, exist_ok=True)
+        with replacing(out / "table.md") as page:
+            page.write("\n\n".join(filter(None, (tables.policies(rows), tables.learners(rows)))).encode())
+        draw(rows, out / "table.png")
+        print(f"Written: {out / 'table.md'}, {out / 'table.png'}.")
 
 
 def show(rows: Sequence[tables.Row]) -> None:

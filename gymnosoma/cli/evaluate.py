@@ -13,7 +13,7 @@ import tyro
 from gymnosoma.agents.policies import evaluation
 from gymnosoma.agents.policies.agent import Policy
 from gymnosoma.agents.policies.lookup import find_policy, outdated, stand_in
-from gymnosoma.agents.policies.registry import full_id, task_of
+from gymnosoma.agents.policies.registry import full_id, task_class
 from gymnosoma.agents.support.files import TABLES, check_saved, result, write_table
 from gymnosoma.agents.support.progress import progress_bar
 from gymnosoma.envs.core.arguments import shown, whole
@@ -77,7 +77,7 @@ def measure(
 
         for policy in policies:
             request = {"seed": seed, "options": dict(options or {}), "env": {**policy.env, **env}}
-            keep = {task_of(env_id, **policy.env).score.name}  # the only quantity in a summary
+            keep = {task_class(env_id).score.name}  # the only quantity in a summary
             results = evaluation.evaluate(env_id, policy, episodes, seed, watch, options, keep, **env)
             rows.append(evaluation.summary(env_id, policy, results) | request)
     return rows
