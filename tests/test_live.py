@@ -4,6 +4,7 @@ import base64
 import re
 from pathlib import Path
 
+import gymnasium
 import live_browser
 import numpy as np
 import pytest
@@ -147,6 +148,25 @@ return [state, [...drive], forces(), friction(0.3), body(), show.values];
     medium = WormParams.in_medium(0.3)
     np.testing.assert_allclose(friction, [medium.friction_perpendicular, medium.friction_parallel], rtol=1e-12)
     np.testing.assert_allclose(body, live.animal.points(rows)[0], rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize(("task", "span"), [("WormSwim-v0", 2.8), ("WormCrawl-v0", 1.6)])
+def test_the_worms_score_is_that_of_the_task(browser, site, task, span):
+    env = gymnasium.make(f"gymnosoma/{task}", split="paper", actions="angles", control_rate=200, max_episode_steps=1201)
+    own, track = env.unwrapped.task, [env.reset(seed=0)[1]]
+    for _ in range(1200):
+        track.append(env.step(np.float32(own.wave(track[-1]["time"]) / own.largest_angle))[-1])
+    then, now = track[-1 - round(200 * span)], track[-1]
+    paid, before = ((info["speed"] - info["priced_speed"]) * info["time"] for info in (now, then))
+    score = 1e3 * (np.linalg.norm(now["centre"] - then["centre"]) - paid + before) / span
+    live_browser.visit(browser, site("worm"), f"#worm:medium={own.sigma:g}")
+    script = """
+document.querySelector("#gs-worm-match").click();
+show.restart();
+for (let k = 0; k < 300; k++) show.scene.step(show.scene.hold);
+return show.scene.tools.speed();
+"""
+    assert float(show(browser, script).rpartition(" ")[2]) == pytest.approx(score, rel=0.02)
 
 
 def test_sliders_move_parameters_and_a_link_keeps_them(browser, site):

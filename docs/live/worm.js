@@ -6,25 +6,27 @@ gymnosoma.Show.scene("worm", (animal) => {
   const RODS = animal.field("rod_angle").length, JOINTS = RODS - 1;
   const angle = animal.field("rod_angle"), centre = animal.field("centre"), drive = animal.field("control_angle");
   const points = animal.field("points", "points"), velocity = animal.field("rod_velocity"), length = animal.field("length");
+  const work = animal.field("muscle_work"), effort = animal.field("muscle_effort");
   const HOLD = 0.02, COLUMNS = 400, SHOWN = 0.8; // s, moments of a kymogram, rad of its deepest colour
   const recorded = {};
   for (const [name, text] of Object.entries(about.recorded)) recorded[name] = new Float32Array(gymnosoma.bytes(text).buffer);
-  let phase = 0, clock = 0, angles = null, frame = 0, power = 0, moments, kymogram, wave, usual, eye;
+  let phase = 0, clock = 0, angles = null, frame = 0, power = 0, paid = 0, moments, kymogram, wave, usual, eye;
 
   /** Friction across and along the body, kg/s, of a medium from water (0) to agar (1). */
   function friction(sigma) {
-    const { water, agar, water_ratio, agar_ratio } = about.friction;
-    const across = water ** (1 - sigma) * agar ** sigma;
-    return [across, across / (water_ratio ** (1 - sigma) * agar_ratio ** sigma)];
+    const [water, agar] = about.friction;
+    return [0, 1].map((i) => water[i] ** (1 - sigma) * agar[i] ** sigma);
   }
 
-  /** Mean speed of the centre in the last periods of the wave, at most 3 s. */
+  /** Mean speed of the centre and, in water and on agar, the score of the worm's tasks: this speed minus the cost of work
+      and heat of the muscles. Both are those of the last periods of the wave, at most 3 s. */
   function speed() {
-    const time = moments.column("time"), track = moments.column("centre"), last = time.length - 1;
+    const time = moments.column("time"), track = moments.column("centre"), bill = moments.column("paid"), last = time.length - 1;
     const periods = Math.floor(3 * values.frequency) || 1, begin = time[last] - (values.frequency > 0 ? Math.min(3, periods / values.frequency) : 3);
     const first = time.findIndex((t) => t >= begin - 1e-9), span = time[last] - time[first];
     const way = span > 0 ? Math.hypot(track[last][0] - track[first][0], track[last][1] - track[first][1]) / span : 0;
-    return `${(1e3 * way).toFixed(3)} mm/s`;
+    const score = values.medium % 1 === 0 && span > 0 ? `, score ${(1e3 * (way - (bill[last] - bill[first]) / span)).toFixed(3)}` : "";
+    return `${(1e3 * way).toFixed(3)} mm/s${score}`;
   }
 
   /** The paper's travelling wave (rad), whose phase goes on where its frequency changes. */
@@ -78,7 +80,7 @@ gymnosoma.Show.scene("worm", (animal) => {
 
     start(given) {
       values = given;
-      phase = clock = frame = 0;
+      phase = clock = frame = paid = 0;
       moments = new C.Trail(150);
       kymogram = { wanted: [], done: [] };
       usual = 0;
@@ -118,6 +120,8 @@ gymnosoma.Show.scene("worm", (animal) => {
         }
         frame += dt;
         well = animal.advance(1);
+        const [cost, heat] = about.price[Math.round(values.medium)];
+        paid += cost * (work[0] + heat * effort[0]);
       }
       for (const [name, at] of [["wanted", (i) => drive[i]], ["done", (i) => angle[i + 1] - angle[i]]]) {
         kymogram[name].push(Float32Array.from({ length: JOINTS }, (_, i) => at(i)));
@@ -125,7 +129,7 @@ gymnosoma.Show.scene("worm", (animal) => {
       }
       forces();
       const joints = body();
-      moments.push({ time: animal.field("time")[0], power, centre: [...centre], head: joints[0], tail: joints[RODS] });
+      moments.push({ time: animal.field("time")[0], power, paid, centre: [...centre], head: joints[0], tail: joints[RODS] });
       return well;
     },
 
@@ -147,7 +151,8 @@ gymnosoma.Show.scene("worm", (animal) => {
       });
       view.scaleBar();
       const medium = values.medium === 0 ? "in water" : values.medium === 1 ? "on agar" : "in between";
-      canvas.label(scene.headline ? scene.headline() : `${speed()}, power ${C.quantity(Math.max(power, 0), "W", 2)}, ${medium}`, 12, 18, canvas.ink, 14, [0, 0.5], [0, 0], canvas.plate);
+      const lost = narrow ? "" : `, power ${C.quantity(Math.max(power, 0), "W", 2)}`;
+      canvas.label(scene.headline ? scene.headline() : `${speed()}${lost}, ${medium}`, 12, 18, canvas.ink, 14, [0, 0.5], [0, 0], canvas.plate);
       scene.traces(canvas, narrow ? [60, canvas.height - strip - traces, canvas.width - 68, traces - 6] : [canvas.width - side + 8, 12, side - 20, 110]);
       legend(canvas, ...(narrow ? [12, 40] : [canvas.width - side + 10, 146]));
       kymograms(canvas, [narrow ? 60 : 92, canvas.height - strip + 6, canvas.width - (narrow ? 68 : 104), strip - 16]);
@@ -232,6 +237,6 @@ run.save("worm.npz")`;
     });
   }
 
-  scene.tools = { friction, forces, sine, body, drawBody };
+  scene.tools = { friction, forces, sine, speed, body, drawBody };
   return scene;
 });

@@ -25,7 +25,8 @@ PAGES = {
         "Interactive worm",
         "*C. elegans* of Chung, Chang & Kim (2024). Choose a medium from water to agar, and drive the worm with the "
         "paper's wave, your own wave, or the recorded joint angles of a turning worm. Arrows show the friction. The "
-        "stripes show the angles of the joints over time, head on top: the muscles' command, and the actual angles.",
+        "stripes show the angles of the joints over time, head on top: the muscles' command, and the actual angles. "
+        "The score is the speed minus the cost of muscle work, as in the tasks WormSwim and WormCrawl.",
     ),
     "lamprey": (
         "Interactive lamprey",

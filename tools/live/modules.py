@@ -42,6 +42,7 @@ from gymnosoma.envs.worm import Worm, picture
 from gymnosoma.envs.worm import body as worm_body
 from gymnosoma.envs.worm.kymogram import FRAME_RATE, RECORDED, load_kymogram
 from gymnosoma.envs.worm.params import friction, table
+from gymnosoma.envs.worm.tasks import Crawl, Swim
 
 from .wasm import compile_module
 
@@ -123,13 +124,8 @@ class Live:
             if source is not None:
                 entry["unit"] = source.unit
         parameters = {
-            name: {
-                "low": option.low,
-                "high": option.high,
-                "unit": option.unit,
-                "meaning": option.meaning,
-                "value": rows[name][0].tolist(),
-            }
+            name: {key: getattr(option, key) for key in ("low", "high", "unit", "meaning")}
+            | {"value": rows[name][0].tolist()}
             for name, option in self.animal.parameters.items()
             if name in state["fields"]
         }
@@ -196,16 +192,13 @@ def worm() -> Live:
     arrays = {"work": _work(animal), "profile": animal._profile, "points": np.zeros((1, n + 1, 2))}
     arrays |= {"lengths": animal.rod_lengths, "masses": animal.rod_masses}
     views = {"rod_angle": ("rod_angle", (1, n)), "centre": ("centre", (1, 2)), "length": ("length", (1,))}
-    (water, along_water), (agar, along_agar) = (friction(sigma) for sigma in (0.0, 1.0))
     recorded = {name: load_kymogram(name).astype("<f4").tobytes() for name in RECORDED}
     more = {
         "colours": {"flesh": picture.FLESH, "shade": picture.SHADE, "force": picture.FORCE, "radius": picture.RADIUS},
-        "friction": {
-            "water": float(water),
-            "agar": float(agar),
-            "water_ratio": float(water / along_water),
-            "agar_ratio": float(agar / along_agar),
-        },
+        "friction": [np.ravel(friction(sigma)).tolist() for sigma in (0.0, 1.0)],
+        "price": [
+            [task.own_speed / (4.0 * task.own_power), task.own_power / task.own_effort] for task in (Swim, Crawl)
+        ],
         "wave": {name: value for name, value in table().items() if name.split("_")[0] in ("water", "agar", "wave")},
         "frame_rate": FRAME_RATE,
         "recorded": {name: base64.b64encode(angles).decode() for name, angles in recorded.items()},
