@@ -1,9 +1,10 @@
 """Run the examples of the guides, and write what they print below them: ``python docs/outputs.py [PAGE ...]``.
 
 Blocks of a page marked ``py`` run in one process, one after another; blocks marked ``sh`` run in the same folder if a
-block marked ``text`` follows them. A block that begins with a comment such as ``# my_agent.py`` is also written into
-this file. After the comment ``<!-- lesson.ipynb, cell 3 -->``, a block marked ``text`` shows the output of the fourth
-cell of code of a notebook in ``examples``. The tests run the blocks of Python and the notebooks, and compare.
+block marked ``text`` follows them. A block within a comment is not shown, and runs, too. A block that begins with a
+comment such as ``# my_agent.py`` or ``# hair.toml`` is also written into this file. After the comment
+``<!-- lesson.ipynb, cell 3 -->``, a block marked ``text`` shows the output of the fourth cell of code of a notebook in
+``examples``. The tests compare each page with what this program would write.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-BLOCK = re.compile(r"^```(py|python|sh)\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(r"^```(py|python|sh|toml)\n(.*?)^```\n(-->\n)?(?:\n```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE)
 CELL = re.compile(r"^(<!-- (\w+\.ipynb), cell (\d+) -->\n\n```text\n).*?^```\n", re.DOTALL | re.MULTILINE)
 
 os.environ.setdefault("MPLBACKEND", "agg")
@@ -46,36 +47,45 @@ def cells(name: str) -> list[str]:
 
 
 def shell(commands: str) -> str:
-    """Return the output of commands, and of the errors of a failed one."""
+    """Return the output of commands, and the error of a failed one."""
     command = f'gymnosoma() {{ {shlex.quote(sys.executable)} -m gymnosoma "$@"; }}\n{commands}'
-    env = {**os.environ, "SDL_VIDEODRIVER": "dummy", "COLUMNS": "100"}
+    path = os.pathsep.join([".", *filter(None, [os.environ.get("PYTHONPATH")])])
+    env = {**os.environ, "SDL_VIDEODRIVER": "dummy", "COLUMNS": "100", "PYTHONPATH": path}
     ended = subprocess.run(["bash", "-e", "-c", command], capture_output=True, text=True, env=env)
-    return ended.stdout + ended.stderr * (ended.returncode != 0)
+    errors = re.findall(r"^error: .*\n", ended.stderr, re.MULTILINE)  # without progress bars
+    return ended.stdout + ("".join(errors) or ended.stderr) * (ended.returncode != 0)
+
+
+def renewed(page: str) -> str:
+    """Return the text of a page with the outputs of its blocks, which run in the working folder, and of notebooks."""
+    names: dict[str, Any] = {}
+
+    def shown(block: re.Match[str]) -> str:
+        kind, code, hidden, before = block.groups()
+        if file := re.match(r"# (\S+\.(?:py|toml))\n", code):
+            Path(file[1]).write_text(code, "utf-8")
+        if kind in ("python", "toml") or (kind == "sh" and before is None and not hidden):
+            return block[0]
+        text = shell(code) if kind == "sh" else printed(code, names, "an example")
+        text = re.sub(r" +$", "", text, flags=re.MULTILINE).strip("\n")
+        show = text and not (hidden and before is None)
+        return f"```{kind}\n{code}```\n{hidden or ''}" + (f"\n```text\n{text}\n```\n" if show else "")
+
+    shutil.copytree(ROOT / "tests" / "opensim", "tests/opensim")
+    shutil.copy(ROOT / "tests" / "opensim" / "arm26.osim", ".")
+    Path("docs").symlink_to(ROOT / "docs")
+    Path("my_package").mkdir()
+    shutil.copy(ROOT / "tests" / "fixtures" / "worm_turn.py", "my_package/tasks.py")
+    text = BLOCK.sub(shown, page)
+    return CELL.sub(lambda block: f"{block[1]}{cells(block[2])[int(block[3])].strip()}\n```\n", text)
 
 
 def main() -> None:
     """Rewrite pages."""
     for path in [Path(page).resolve() for page in sys.argv[1:]] or sorted((ROOT / "docs" / "guides").glob("*.md")):
-        names: dict[str, Any] = {}
-
-        def shown(block: re.Match[str], label: str = str(path), names: dict[str, Any] = names) -> str:
-            kind, code, before = block.groups()
-            if file := re.match(r"# (\S+\.py)\n", code):
-                Path(file[1]).write_text(code, "utf-8")
-            if kind == "python" or (kind == "sh" and before is None):
-                return block[0]
-            text = shell(code) if kind == "sh" else printed(code, names, label)
-            text = re.sub(r" +$", "", text, flags=re.MULTILINE).strip("\n")
-            return f"```{kind}\n{code}```\n" + f"\n```text\n{text}\n```\n" * bool(text)
-
         with TemporaryDirectory() as folder, contextlib.chdir(folder):
-            shutil.copytree(ROOT / "tests" / "opensim", Path(folder) / "tests" / "opensim")
-            shutil.copy(ROOT / "tests" / "opensim" / "arm26.osim", folder)
-            (Path(folder) / "my_package").mkdir()
-            shutil.copy(ROOT / "tests" / "fixtures" / "worm_turn.py", Path(folder) / "my_package" / "tasks.py")
-            text = BLOCK.sub(shown, path.read_text("utf-8"))
-            text = CELL.sub(lambda block: f"{block[1]}{cells(block[2])[int(block[3])].strip()}\n```\n", text)
-            path.write_text(text, "utf-8")
+            text = renewed(path.read_text("utf-8"))
+        path.write_text(text, "utf-8")
         print(path.name, flush=True)
 
 

@@ -15,6 +15,8 @@ from tools.live import build, modules
 from tools.live.wasm import LARGEST, compile_module
 
 LESSON = Path(__file__).parent.parent / "docs" / "guides" / "lesson.md"
+WAVES = re.findall(r"live/worm\.html(#worm:[^\"]*)", LESSON.read_text("utf-8"))
+"""Links that set the sliders, first to the animal's waves in water and on agar."""
 TIERS = {"worm": (), "figure": pytest.mark.slow}
 ANIMALS = [pytest.param(name, marks=TIERS.get(name, pytest.mark.full)) for name in modules.ANIMALS]
 
@@ -150,8 +152,8 @@ return [state, [...drive], forces(), friction(0.3), body(), show.values];
     np.testing.assert_allclose(body, live.animal.points(rows)[0], rtol=0, atol=1e-15)
 
 
-@pytest.mark.parametrize(("task", "span"), [("WormSwim-v0", 2.8), ("WormCrawl-v0", 1.6)])
-def test_the_worms_score_is_that_of_the_task(browser, site, task, span):
+@pytest.mark.parametrize(("task", "span", "link"), [("WormSwim-v0", 2.8, WAVES[0]), ("WormCrawl-v0", 1.6, WAVES[1])])
+def test_the_worms_score_is_that_of_the_task(browser, site, task, span, link):
     env = gymnasium.make(f"gymnosoma/{task}", split="paper", actions="angles", control_rate=200, max_episode_steps=1201)
     own, track = env.unwrapped.task, [env.reset(seed=0)[1]]
     for _ in range(1200):
@@ -159,14 +161,10 @@ def test_the_worms_score_is_that_of_the_task(browser, site, task, span):
     then, now = track[-1 - round(200 * span)], track[-1]
     paid, before = ((info["speed"] - info["priced_speed"]) * info["time"] for info in (now, then))
     score = 1e3 * (np.linalg.norm(now["centre"] - then["centre"]) - paid + before) / span
-    live_browser.visit(browser, site("worm"), f"#worm:medium={own.sigma:g}")
-    script = """
-document.querySelector("#gs-worm-match").click();
-show.restart();
-for (let k = 0; k < 300; k++) show.scene.step(show.scene.hold);
-return show.scene.tools.speed();
-"""
-    assert float(show(browser, script).rpartition(" ")[2]) == pytest.approx(score, rel=0.02)
+    live_browser.visit(browser, site("worm"), link)
+    steps = "show.restart(); for (let k = 0; k < 300; k++) show.scene.step(show.scene.hold);"
+    said = show(browser, f"{steps} return show.scene.tools.speed();")
+    assert float(said.rpartition(" ")[2]) == pytest.approx(score, rel=0.02)
 
 
 def test_sliders_move_parameters_and_a_link_keeps_them(browser, site):
@@ -238,20 +236,13 @@ return [show.scene.tell(), [...show.animal.field("q")], show.animal.field("pulse
 
 
 def test_the_links_of_the_lesson_set_the_sliders(browser, site):
-    links = re.findall(r"live/worm\.html(#worm:[^\"]*)", LESSON.read_text("utf-8"))
-    assert len(links) >= 4
-    for link in links:
+    assert len(WAVES) >= 4
+    for link in WAVES:
         live_browser.visit(browser, site("worm"), link)
         values, message = show(browser, "return [show.values, show.message.textContent];")
         assert not message
-        assert values | dict(parts(link)) == values
-
-
-def parts(link):
-    """Names and numbers that a link sets."""
-    for part in link.removeprefix("#worm:").split(","):
-        name, value = part.split("=")
-        yield name, float(value)
+        parts = (part.split("=") for part in link.removeprefix("#worm:").split(","))
+        assert values | {name: float(value) for name, value in parts} == values
 
 
 def test_a_phone_shows_a_table_with_narrow_columns_row_by_row(browser, tmp_path):
