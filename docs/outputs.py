@@ -1,7 +1,7 @@
-"""Run the examples of the guides, and write what they print below them: ``python docs/outputs.py [PAGE ...]``.
+"""Run the examples of the guides, and write their output below them: ``python docs/outputs.py [PAGE ...]``.
 
 Blocks of a page marked ``py`` run in one process, one after another; blocks marked ``sh`` run in the same folder if a
-block marked ``text`` follows them. A block within a comment is not shown, and runs, too. A block that begins with a
+block marked ``text`` follows them. A block within a comment is not shown, and runs, too. A block whose first line is a
 comment such as ``# my_agent.py`` or ``# hair.toml`` is also written into this file. After the comment
 ``<!-- lesson.ipynb, cell 3 -->``, a block marked ``text`` shows the output of the fourth cell of code of a notebook in
 ``examples``. The tests compare each page with what this program would write.

@@ -133,8 +133,8 @@ def table(
 ) -> None:
     """Show results files as one table.
 
-    A training that occurs more than once counts once. The table tells which results are of another version of an
-    environment, but does not verify results.
+    A training that occurs more than once counts once. The command lists results of another version of an environment,
+    but does not verify results.
 
     Args:
         files: Results files, such as benchmark/results.jsonl; they may be compressed (.xz).
