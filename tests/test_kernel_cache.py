@@ -18,7 +18,7 @@ import pytest
 from llvmlite.binding import get_host_cpu_name
 
 from gymnosoma.envs.core import files as core_files
-from gymnosoma.envs.core.kernels import ahead, compiling, jit, lanes
+from gymnosoma.envs.core.kernels import ahead, compiling, jit, lanes, target
 from gymnosoma.envs.core.kernels import cache as kernel_cache
 
 AVOIDING = ("skylake-avx512", "cascadelake", "cooperlake", "icelake-server", "sapphirerapids", "emeraldrapids")
@@ -367,6 +367,26 @@ def test_long_blocks_alone_have_vectors_of_512_bits():
         compiled(np.zeros(1, lanes.in_lanes(np.dtype([("state", "f8", 512)]), width)))
         wide += ["zmm" in compiled.inspect_asm(compiled.signatures[0])]
     assert wide == [False, True]
+
+
+def _increased_all(ids, rows):
+    for _ in ids:
+        rows[0].numbers[0, 0] += 1.0
+
+
+@pytest.mark.parametrize(("width", "count"), [(1, 1), (16, 2)])
+def test_a_step_of_one_animal_is_optimised_once(monkeypatch, width, count):
+    names, builder = [], target._builder
+
+    def note(library, *options, **named):
+        names.append(library.name)
+        return builder(library, *options, **named)
+
+    monkeypatch.setattr(target, "_builder", note)
+    compiled = jit.kernel(_increased_all)
+    compiled._cache = numba.core.caching.NullCache()
+    compiled(np.zeros(1, int), np.zeros(1, lanes.in_lanes(np.dtype([("state", "f8", 4)]), width)))
+    assert sum("_increased_all" in name for name in names) == count
 
 
 RECORDS = """

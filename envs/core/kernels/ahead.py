@@ -49,10 +49,7 @@ def compile_ahead(animal: Any, count: int) -> None:
         _STARTED.add(type(animal))
         with suppress(Exception):
             content, command = pickle.dumps((animal, count)), [sys.executable, "-c", CODE, json.dumps(sys.path)]
-            pipes: dict[str, Any] = {
-                "stdin": subprocess.PIPE,
-                **dict.fromkeys(("stdout", "stderr"), subprocess.DEVNULL),
-            }
-            process = subprocess.Popen(command, **pipes)
+            pipe, null = subprocess.PIPE, subprocess.DEVNULL
+            process = subprocess.Popen(command, stdin=pipe, stdout=null, stderr=null)
             atexit.register(process.kill)
             threading.Thread(target=process.communicate, args=(content,), daemon=True).start()

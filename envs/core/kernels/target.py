@@ -39,22 +39,47 @@ LONG = 1 << 15
 
 
 class _Library(JITCodeLibrary):
+    _codegen: Any
+
+    def finalize(self) -> None:
+        """Link all parts, each once, and optimise."""
+        parts = self._linking_libraries
+        for part in parts:  # grows
+            if isinstance(part, _Part):
+                parts += [each for each in part._linking_libraries if each not in parts]
+        super().finalize()
+
     def _optimize_functions(self, ll_module: Any) -> None:
         ll_module.data_layout = self._codegen._data_layout
 
     def _optimize_final_module(self) -> None:
-        _optimize(self)
+        """Optimise all code of a kernel, once or twice, at first with rolled loops.
+
+        numba first unrolls the short loops over lanes; LLVM then vectorises the loop around them, over numbers that are
+        far apart in memory. Loops over a single lane vanish, and unrolling the others costs time and gains nothing.
+        """
+        for unroll in (False, True) if self._codegen.twice else (False,):
+            builder = _builder(self, unroll, loops=True, others=unroll)
+            builder.getModulePassManager().run(self._final_module, builder)
 
 
 class _Codegen(JITCPUCodegen):
     _library_class = _Library
+    twice = True
 
-    def choose_vectors(self, kinds: Any) -> None:
-        """Allow vectors of 512 bits, which LLVM avoids on some processors, in kernels of long blocks of lanes."""
+    def choose_options(self, kinds: Any) -> None:
+        """Choose how to optimise a kernel with arguments of these types.
+
+        Kernels of records are optimised ``twice`` only if they step rows, which have numbers, in several lanes or none.
+        Long blocks have vectors of 512 bits, which LLVM avoids on some processors.
+        """
         options: dict[str, Any] = {"opt": 3}
         self._customize_tm_options(options)
         records = [each.dtype for each in kinds if isinstance(getattr(each, "dtype", None), types.Record)]
-        if any("numbers" in each.fields and each.size > LONG for each in records) and "+avx512f" in self._tm_features:
+        blocks = [each for each in records if "numbers" in each.fields]
+        counted = any(isinstance(getattr(each, "dtype", None), types.Integer) for each in kinds)
+        self.twice = not records or (counted and all(each.typeof("numbers").shape[-1] > 1 for each in blocks))
+        if any(each.size > LONG for each in blocks) and "+avx512f" in self._tm_features:
             options["features"] += ",-prefer-256-bit"
         self._tm = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(**options)
 
@@ -141,7 +166,6 @@ class _Part(JITCodeLibrary):
 
     def get_pointer_to_function(self, name: str) -> int:
         """Return 0, since there is no machine code."""
-        self._ensure_finalized()
         return 0
 
     def _optimize_functions(self, ll_module: Any) -> None:
@@ -152,35 +176,19 @@ class _Part(JITCodeLibrary):
                 builder = _builder(self, unroll=False, loops=False, others=False)
                 builder.getFunctionPassManager().run(function, builder)
 
-    def _optimize_final_module(self) -> None:
-        pass
-
-    def _finalize_final_module(self) -> None:
-        self._finalize_dynamic_globals()
-        self._finalized = True
+    def finalize(self) -> None:
+        """Keep the code for the kernels that link it."""
+        for function in self._final_module.functions:
+            if not function.is_declaration and function.linkage == llvm.Linkage.external:
+                function.linkage = "linkonce_odr"  # copies may be merged and removed
+        self._shared_module, self._finalized = self._final_module, True
 
 
 def _builder(library: Any, unroll: bool, loops: bool, others: bool) -> Any:
     """Return a builder of LLVM passes, with options to unroll loops and to vectorise loops and other code."""
-    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    options = llvm.create_pipeline_tuning_options(speed_level=3 if loops or library._codegen.twice else 1)
     options.loop_unrolling, options.loop_vectorization, options.slp_vectorization = unroll, loops, others
     return llvm.create_pass_builder(library._codegen._tm, options)
-
-
-def _optimize(library: Any) -> None:
-    """Optimise all code of a kernel twice, like numba, but keep loops rolled until they are vectorised.
-
-    numba first unrolls the short loops over lanes; LLVM then vectorises the loop around them, over numbers that are far
-    apart in memory.
-    """
-    first = _builder(library, unroll=False, loops=True, others=False)
-    passes = first.getModulePassManager()
-    passes.add_loop_rotate_pass()
-    passes.add_instruction_combine_pass()
-    passes.add_jump_threading_pass()
-    passes.run(library._final_module, first)
-    second = _builder(library, unroll=True, loops=True, others=True)
-    second.getModulePassManager().run(library._final_module, second)
 
 
 class _Passes(PassManager):
@@ -229,7 +237,7 @@ class KernelCompiler(PartCompiler):
 
     def compile_extra(self, func: Any) -> Any:
         """Compile a function, without garbage collections: numba creates millions of objects with little garbage."""
-        self.state.targetctx.codegen().choose_vectors(self.state.args)
+        self.state.targetctx.codegen().choose_options(self.state.args)
         collects = gc.isenabled()
         gc.disable()
         try:
