@@ -93,7 +93,7 @@ def _parsed(text: str, machine: Any) -> Any:
     text = re.sub(r'target datalayout = ".*"', f'target datalayout = "{machine.target_data}"', text)
     text = re.sub(r'target triple = ".*"', f'target triple = "{TRIPLE}"', text)
     text = re.sub(r'"target-(cpu|features)"="[^"]*"', "", text)
-    text = text.replace("= common ", "= internal ").replace("fastcc ", "")
+    text = text.replace("= common ", "= internal ").replace("fastcc ", "").replace(" linkonce_odr ", " weak_odr ")
     module = llvm.parse_assembly(text)
     module.verify()
     return module
@@ -104,14 +104,17 @@ def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
     return getattr(function, "py_func", function)
 
 
-def _translated(function: Callable[..., Any], signature: Signature) -> tuple[str, str]:
-    """Return Numba's unoptimised LLVM code of a kernel and its callees, and the kernel's name in it."""
+def _translated(function: Callable[..., Any], signature: Signature) -> tuple[list[str], str]:
+    """Return Numba's unoptimised LLVM code of a kernel and of each of its callees, and the kernel's name in it."""
     options = {"nopython": True, "error_model": "numpy", "_nrt": False, "no_cpython_wrapper": True}
     part = Part(_plain(function), targetoptions=options | {"no_cfunc_wrapper": True}, pipeline_class=PartCompiler)
     with target_extension.target_override(NAME), global_compiler_lock:
         part.compile(signature.args)
     (compiled,) = part.overloads.values()
-    return compiled.library.get_llvm_str(), compiled.fndesc.llvm_func_name
+    libraries = [compiled.library]
+    for library in libraries:  # grows
+        libraries += [each for each in library._linking_libraries if each not in libraries]
+    return [str(each._get_module_for_linking()) for each in libraries], compiled.fndesc.llvm_func_name
 
 
 def _optimise(module: Any, machine: Any) -> None:
@@ -153,8 +156,9 @@ def _compiled(kernels: Mapping[str, tuple[Callable[..., Any], Signature]], never
     machine = _target()
     whole = _parsed(HELPERS + "".join(map(TRAP.format, never)), machine)
     for name, (function, signature) in kernels.items():
-        text, symbol = _translated(function, signature)
-        whole.link_in(_parsed(re.sub(rf'@"?{re.escape(symbol)}"?(?=\W)', f"@{name}", text), machine))
+        texts, symbol = _translated(function, signature)
+        for text in texts:
+            whole.link_in(_parsed(re.sub(rf'@"?{re.escape(symbol)}"?(?=\W)', f"@{name}", text), machine))
     for function in whole.functions:
         if not function.is_declaration:
             function.linkage = "external" if function.name in kernels else "internal"
@@ -176,16 +180,10 @@ def _number(data: bytes, at: int) -> tuple[int, int]:
             return value, at
 
 
-def _written(value: int) -> bytes:
-    """Encode an unsigned number (LEB128)."""
+def _written(value: int, bits: int = 7) -> bytes:
+    """Encode a non-negative number (LEB128); the last byte has at most 7 bits, or 6 if the number is signed."""
     low, rest = value & 127, value >> 7
-    return bytes([low | 128]) + _written(rest) if rest else bytes([low])
-
-
-def _signed(value: int) -> bytes:
-    """Encode a non-negative number as signed LEB128."""
-    low, rest = value & 127, value >> 7
-    return bytes([low | 128]) + _signed(rest) if rest or low & 64 else bytes([low])
+    return bytes([low | 128]) + _written(rest, bits) if rest or low >> bits else bytes([low])
 
 
 def _sections(data: bytes, at: int, end: int) -> list[tuple[int, bytes]]:
@@ -278,10 +276,9 @@ def link(module: bytes, exports: Sequence[str]) -> bytes:
         raise ValueError(f"module must import memory and stack only, got {imports}")
     functions = _functions(custom["linking"])
     top = -(-_data_end(contents.get(DATA, b"\0")) // 64) * 64 + STACK
-    pages = -(-top // PAGE)
-    contents[MEMORIES] = _written(1) + b"\0" + _written(pages)
-    stack = b"\x7f\x01" + bytes([I32_CONST]) + _signed(top) + END
-    contents[GLOBALS] = _written(2) + stack + b"\x7f\x00" + bytes([I32_CONST]) + _signed(top) + END
+    contents[MEMORIES] = _written(1) + b"\0" + _written(-(-top // PAGE))
+    stack = b"\x7f\x01" + bytes([I32_CONST]) + _written(top, bits=6) + END
+    contents[GLOBALS] = _written(2) + stack + b"\x7f\x00" + bytes([I32_CONST]) + _written(top, bits=6) + END
     named = [(name, FUNCTION, functions[name]) for name in exports]
     named += [("memory", MEMORY, 0), ("__heap_base", GLOBAL, 1)]
     contents[EXPORTS] = _written(len(named)) + b"".join(
