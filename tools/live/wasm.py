@@ -13,7 +13,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.typing import Signature
 
 from gymnosoma.envs.core.kernels import cache as kernel_cache
-from gymnosoma.envs.core.kernels.target import NAME, Part, PartCompiler
+from gymnosoma.envs.core.kernels.target import NAME, Part, PartCompiler, linked, pass_builder
 
 TRIPLE = "wasm32-unknown-unknown"
 
@@ -93,7 +93,7 @@ def _parsed(text: str, machine: Any) -> Any:
     text = re.sub(r'target datalayout = ".*"', f'target datalayout = "{machine.target_data}"', text)
     text = re.sub(r'target triple = ".*"', f'target triple = "{TRIPLE}"', text)
     text = re.sub(r'"target-(cpu|features)"="[^"]*"', "", text)
-    text = text.replace("= common ", "= internal ").replace("fastcc ", "").replace(" linkonce_odr ", " weak_odr ")
+    text = text.replace("= common ", "= internal ").replace("fastcc ", "")
     module = llvm.parse_assembly(text)
     module.verify()
     return module
@@ -104,26 +104,18 @@ def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
     return getattr(function, "py_func", function)
 
 
-def _translated(function: Callable[..., Any], signature: Signature) -> tuple[list[str], str]:
-    """Return Numba's unoptimised LLVM code of a kernel and of each of its callees, and the kernel's name in it."""
+def _translated(function: Callable[..., Any], signature: Signature) -> tuple[str, str]:
+    """Return Numba's unoptimised LLVM code of a kernel and its callees, and the kernel's name in it."""
     options = {"nopython": True, "error_model": "numpy", "_nrt": False, "no_cpython_wrapper": True}
     part = Part(_plain(function), targetoptions=options | {"no_cfunc_wrapper": True}, pipeline_class=PartCompiler)
     with target_extension.target_override(NAME), global_compiler_lock:
         part.compile(signature.args)
     (compiled,) = part.overloads.values()
-    libraries = [compiled.library]
-    for library in libraries:  # grows
-        libraries += [each for each in library._linking_libraries if each not in libraries]
-    return [str(each._get_module_for_linking()) for each in libraries], compiled.fndesc.llvm_func_name
-
-
-def _optimise(module: Any, machine: Any) -> None:
-    """Optimise twice, as `compiling` does for this machine: loops are vectorised before they are unrolled."""
-    for unroll in (False, True):
-        options = llvm.create_pipeline_tuning_options(speed_level=3)
-        options.loop_unrolling, options.loop_vectorization, options.slp_vectorization = unroll, True, unroll
-        builder = llvm.create_pass_builder(machine, options)
-        builder.getModulePassManager().run(module, builder)
+    module, symbol = compiled.library._final_module.clone(), compiled.fndesc.llvm_func_name
+    for each in linked(compiled.library):
+        module.link_in(each._get_module_for_linking(), preserve=True)
+    module.get_function(symbol).linkage = "external"  # is kept without a caller
+    return str(module), symbol
 
 
 def compile_module(kernels: Mapping[str, tuple[Callable[..., Any], Signature]], never: Sequence[str] = ()) -> bytes:
@@ -156,13 +148,14 @@ def _compiled(kernels: Mapping[str, tuple[Callable[..., Any], Signature]], never
     machine = _target()
     whole = _parsed(HELPERS + "".join(map(TRAP.format, never)), machine)
     for name, (function, signature) in kernels.items():
-        texts, symbol = _translated(function, signature)
-        for text in texts:
-            whole.link_in(_parsed(re.sub(rf'@"?{re.escape(symbol)}"?(?=\W)', f"@{name}", text), machine))
+        text, symbol = _translated(function, signature)
+        whole.link_in(_parsed(re.sub(rf'@"?{re.escape(symbol)}"?(?=\W)', f"@{name}", text), machine))
     for function in whole.functions:
         if not function.is_declaration:
             function.linkage = "external" if function.name in kernels else "internal"
-    _optimise(whole, machine)
+    for unroll in (False, True):  # as `target` does for this machine: loops are vectorised before they are unrolled
+        passes = pass_builder(machine, 3, unroll, loops=True, others=unroll)
+        passes.getModulePassManager().run(whole, passes)
     missing = sorted(f.name for f in whole.functions if f.is_declaration and not f.name.startswith("llvm."))
     if missing:
         raise ValueError(f"kernels must only call functions in their module, got {', '.join(missing)}")

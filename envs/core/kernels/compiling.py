@@ -78,7 +78,7 @@ class _Cache(NullCache):
             if _LOADING.get():
                 raise Missing
             if self._label is not None:
-                _LOG.warning("gymnosoma: compiling %s, once on this machine", self._label)
+                _LOG.warning("gymnosoma: compiling a kernel of %s, kept for later runs", self._label)
             self._lock = kernel_cache.locked(path)
         try:
             content = kernel_cache.load(path)

@@ -38,15 +38,21 @@ LONG = 1 << 15
 """Bytes of a block beyond which vectors of 512 bits are faster: of several lanes, or of a lamprey with its cord."""
 
 
+def linked(library: Any) -> list[Any]:
+    """Let a library link the parts of its parts, too, and return all that it links, each once."""
+    parts: list[Any] = library._linking_libraries
+    for part in parts:  # grows
+        if isinstance(part, _Part):
+            parts += [each for each in part._linking_libraries if each not in parts]
+    return parts
+
+
 class _Library(JITCodeLibrary):
     _codegen: Any
 
     def finalize(self) -> None:
-        """Link all parts, each once, and optimise."""
-        parts = self._linking_libraries
-        for part in parts:  # grows
-            if isinstance(part, _Part):
-                parts += [each for each in part._linking_libraries if each not in parts]
+        """Link all parts and optimise."""
+        linked(self)
         super().finalize()
 
     def _optimize_functions(self, ll_module: Any) -> None:
@@ -59,7 +65,7 @@ class _Library(JITCodeLibrary):
         far apart in memory. Loops over a single lane vanish, and unrolling the others costs time and gains nothing.
         """
         for unroll in (False, True) if self._codegen.twice else (False,):
-            builder = _builder(self, unroll, loops=True, others=unroll)
+            builder = pass_builder(self._codegen._tm, 3, unroll, loops=True, others=unroll)
             builder.getModulePassManager().run(self._final_module, builder)
 
 
@@ -153,7 +159,7 @@ class _Typing(_Refreshed, numba_typing.Context):
         return self.recall(super().resolve_function_type, func, args, kws)
 
 
-class _Part(JITCodeLibrary):
+class _Part(_Library):
     """Code of a kernel that is linked into its callers and never run separately."""
 
     @property
@@ -173,7 +179,7 @@ class _Part(JITCodeLibrary):
         ll_module.data_layout = self._codegen._data_layout
         for function in ll_module.functions:
             if not function.is_declaration:
-                builder = _builder(self, unroll=False, loops=False, others=False)
+                builder = pass_builder(self._codegen._tm, 3 if self._codegen.twice else 1)
                 builder.getFunctionPassManager().run(function, builder)
 
     def finalize(self) -> None:
@@ -184,11 +190,11 @@ class _Part(JITCodeLibrary):
         self._shared_module, self._finalized = self._final_module, True
 
 
-def _builder(library: Any, unroll: bool, loops: bool, others: bool) -> Any:
+def pass_builder(machine: Any, level: int, unroll: bool = False, loops: bool = False, others: bool = False) -> Any:
     """Return a builder of LLVM passes, with options to unroll loops and to vectorise loops and other code."""
-    options = llvm.create_pipeline_tuning_options(speed_level=3 if loops or library._codegen.twice else 1)
+    options = llvm.create_pipeline_tuning_options(speed_level=level)
     options.loop_unrolling, options.loop_vectorization, options.slp_vectorization = unroll, loops, others
-    return llvm.create_pass_builder(library._codegen._tm, options)
+    return llvm.create_pass_builder(machine, options)
 
 
 class _Passes(PassManager):
