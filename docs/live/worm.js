@@ -19,14 +19,15 @@ gymnosoma.Show.scene("worm", (animal) => {
   }
 
   /** Mean speed of the centre and, in water and on agar, the score of the worm's tasks: this speed minus the cost of work
-      and heat of the muscles. Both are those of the last periods of the wave, at most 3 s. */
+      and heat of the muscles. Both are those of the last periods of the wave, at most 3 s; dashes in the first period. */
   function speed() {
     const time = moments.column("time"), track = moments.column("centre"), bill = moments.column("paid"), last = time.length - 1;
-    const periods = Math.floor(3 * values.frequency) || 1, begin = time[last] - (values.frequency > 0 ? Math.min(3, periods / values.frequency) : 3);
+    const periods = Math.floor(3 * values.frequency) || 1, scored = values.medium % 1 === 0;
+    if (!(time[last] >= Math.min(3, 1 / values.frequency))) return `– mm/s${scored ? ", score –" : ""}`;
+    const begin = time[last] - Math.min(3, periods / values.frequency);
     const first = time.findIndex((t) => t >= begin - 1e-9), span = time[last] - time[first];
-    const way = span > 0 ? Math.hypot(track[last][0] - track[first][0], track[last][1] - track[first][1]) / span : 0;
-    const score = values.medium % 1 === 0 && span > 0 ? `, score ${(1e3 * (way - (bill[last] - bill[first]) / span)).toFixed(3)}` : "";
-    return `${(1e3 * way).toFixed(3)} mm/s${score}`;
+    const way = Math.hypot(track[last][0] - track[first][0], track[last][1] - track[first][1]) / span;
+    return `${(1e3 * way).toFixed(3)} mm/s${scored ? `, score ${(1e3 * (way - (bill[last] - bill[first]) / span)).toFixed(3)}` : ""}`;
   }
 
   /** The paper's travelling wave (rad), whose phase goes on where its frequency changes. */
@@ -134,7 +135,7 @@ gymnosoma.Show.scene("worm", (animal) => {
     },
 
     draw(canvas) {
-      const narrow = canvas.width < 640, strip = narrow ? 120 : 116, side = narrow ? 0 : 250, traces = narrow ? 90 : 0;
+      const narrow = canvas.width < 640, strip = narrow ? 120 : 116, side = narrow ? 0 : 250, traces = narrow ? 90 : 0, edge = narrow ? 72 : 92;
       const area = [0, 0, canvas.width - side, canvas.height - strip - traces];
       const joints = body(), force = forces(), at = [centre[0], centre[1]], L = length[0];
       eye = eye ? [0, 1].map((i) => eye[i] + 0.05 * (at[i] - eye[i])) : at;
@@ -153,9 +154,9 @@ gymnosoma.Show.scene("worm", (animal) => {
       const medium = values.medium === 0 ? "in water" : values.medium === 1 ? "on agar" : "in between";
       const lost = narrow ? "" : `, power ${C.quantity(Math.max(power, 0), "W", 2)}`;
       canvas.label(scene.headline ? scene.headline() : `${speed()}${lost}, ${medium}`, 12, 18, canvas.ink, 14, [0, 0.5], [0, 0], canvas.plate);
-      scene.traces(canvas, narrow ? [60, canvas.height - strip - traces, canvas.width - 68, traces - 6] : [canvas.width - side + 8, 12, side - 20, 110]);
+      scene.traces(canvas, narrow ? [edge, canvas.height - strip - traces, canvas.width - edge - 8, traces - 6] : [canvas.width - side + 8, 12, side - 20, 110]);
       legend(canvas, ...(narrow ? [12, 40] : [canvas.width - side + 10, 146]));
-      kymograms(canvas, [narrow ? 60 : 92, canvas.height - strip + 6, canvas.width - (narrow ? 68 : 104), strip - 16]);
+      kymograms(canvas, [edge, canvas.height - strip + 6, canvas.width - edge - (narrow ? 8 : 12), strip - 16]);
     },
 
     arrows(canvas, view, joints, force) {
