@@ -195,8 +195,8 @@ def _check_animal(motion: Motion) -> None:
         unit = {1e3: "in mm, not in m, ", 1e6: "in um, not in m, "}.get(factor, "")
         raise ValueError(
             f"midlines must have a worm's length of {1e3 * SHORTEST:g} to {1e3 * LONGEST:g} mm, got "
-            f"{1e3 * motion.length:.3g} mm; if this is a worm, points are {unit}{factor:g} times too far apart: "
-            f"multiply microns_per_pixel (1 for um, 1000 for mm) or scale by {1 / factor:g}"
+            f"{1e3 * motion.length:.3g} mm; if this is a worm, points are {unit}{factor:g} times too far apart: pass "
+            f"--microns-per-pixel {1e6 / factor:g} (Python: microns_per_pixel), or divide the one passed by {factor:g}"
         )
     lag = 2.0 * np.pi / motion.period * INERTIA * (motion.length / 1e-3) ** 2
     if lag > LAG:

@@ -1,14 +1,17 @@
 """The command line as a whole: what help texts say, exit statuses, completion, files by their ending."""
 
 import csv
+import inspect
 import json
 import os
+import re
 import subprocess
 import sys
 
 import pytest
 
 from gymnosoma.cli.evaluate import show
+from gymnosoma.cli.main import COMMANDS
 from gymnosoma.envs.core.model.trajectory import Trajectory
 from gymnosoma.envs.neuromechanic.hindlimb import POSTURE
 
@@ -26,6 +29,11 @@ def test_a_table_tells_seeds_arguments_and_failures(monkeypatch, capsys):
     assert "4 episodes, seeds 1000 to 1003" in said and all(said.count(name) > 1 for name in names)
     assert f"{names[0]}: actions=modes\n" in said and "-0.00 " not in said
     assert f"{names[1]} failed: 3: the body crossed itself; 1: the animal fell" in said
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_choices_keep_their_order(name):  # tyro shuffles those of a union
+    assert not re.search(r"(Literal\[[^]]*\]|bool) \| None", str(inspect.signature(COMMANDS[name])))
 
 
 def test_a_closed_output_is_no_error(command, monkeypatch):

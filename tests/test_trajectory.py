@@ -207,6 +207,8 @@ def test_plots():
     axes = worm().plot("joint_angle", "power", "centre")
     assert axes[1].get_ylabel() == "power [W]" and len(axes[2].lines) == 2 and axes[-1].get_xlabel() == "time [s]"
     axes[0].figure.canvas.draw()
+    assert whisker_chain().plot("base_wrench")[0].get_ylabel() == "base_wrench_moment [N m]"
+    assert worm().plot("friction_force")[1].collections[0].colorbar.ax.get_ylabel() == "friction_force_y [N]"
     assert lamprey().plot("neurons")[0].get_yticklabels()[5].get_text() == "right CCIN"
     assert lamprey().to_pandas("neurons").columns[-1] == "neurons_right_MN_199"
 

@@ -135,6 +135,7 @@ def test_what_a_tracker_misses_is_found():
         ({"half": 90}, "usable in 80% of the frames"),
         ({"scale": 10.0}, "10 times too far apart"),
         ({"scale": 1e-3}, "0.001 times too far apart"),
+        ({"scale": 1e6}, "pass --microns-per-pixel 1 "),
         ({"scale": 4.0}, "a worm's length"),
     ],
 )
@@ -292,6 +293,7 @@ def test_forces_and_drive_of_a_worm(sigma, force, drive):
         scale = np.abs(out["friction_force"]).max()
         assert np.abs(out["friction_force"].sum(1)).max() < 1e-12 * scale
         np.testing.assert_allclose(out["joint_torque"], params.friction_perpendicular * out["torque_per_friction"])
+    assert any("first and last" in note for note in out.notes)
     noted = any("slips by less than the noise" in note for note in out.notes)
     assert noted == (sigma == 1.0) and not any("slips" in note for note in forces(motion, params).notes)
 

@@ -91,7 +91,7 @@ class Neuromechanic(Animal):
         "fibre_length": Signal("(f,)", "m", "length of fibres with compliant tendons"),
         "excitation": Signal("(m,)", "1", "excitation of muscles"),
         "input": Signal("(u,)", "", "present drive"),
-        "wrench": Signal("(w, 6)", "N, N m", "external forces and moments"),
+        "wrench": Signal("(w, 6)", "N, N, N, N m, N m, N m", "external forces and moments"),
         "reaction": Signal("(c,)", "N", "forces of the pins along their directions"),
         "contact_error": Signal("()", "m/s", "deviation of the contact solution from the contact law"),
         "joint_angle": Signal("(n,)", "rad", "``q``", "q"),

@@ -14,7 +14,6 @@ import tyro
 import gymnosoma
 from gymnosoma.agents.support.files import check_saved, result
 from gymnosoma.agents.support.progress import progress_bar
-from gymnosoma.envs import Trajectory
 from gymnosoma.envs.core.arguments import shown
 from gymnosoma.envs.core.files import read_toml
 from gymnosoma.envs.whisker_chain import Hair, WhiskerParams
@@ -41,8 +40,8 @@ def fit(
     worm: str | None = None,
     rate: float | None = None,
     microns_per_pixel: float | None = None,
-    head: Literal["first", "last"] | None = None,
-    y_down: bool | None = None,
+    head: Literal["first", "last", None] = None,
+    y_down: Literal[True, False, None] = None,
     keypoints: str = "",
     window: float = 1.0,
     sigma: bool = False,
@@ -93,8 +92,7 @@ def fit(
         size: Size of a frame of the film, in pixels.
     """
     options = dict(locals())
-    study_name = "a whisker" if animal == "whisker" else "a worm"
-    study_name = "several worms" if study_name == "a worm" and len(files) > 1 else study_name
+    study_name = "a whisker" if animal == "whisker" else "several worms" if len(files) > 1 else "a worm"
     usual = {name: each.default for name, each in inspect.signature(fit).parameters.items()}
     for name, value in options.items():
         if name not in {"animal", "files"} | USED[study_name] and value != usual[name]:
@@ -113,8 +111,7 @@ def fit(
         raise ValueError(f"files must be one recording (several for worms), got {len(files)}")
     lines = []
     if animal == "whisker":
-        units = whisker, angle_unit, length_unit, microns_per_pixel, y_down
-        base = recordings.RecordedBase.read(files[0], rate, *units)
+        base = recordings.RecordedBase.read(files[0], rate, whisker, angle_unit, length_unit, microns_per_pixel, y_down)
         study = recordings.study_vibrissa(base, _read_hair(params), seed)
     else:
         names = tuple(name.strip() for name in keypoints.split(",") if name.strip())
@@ -133,11 +130,7 @@ def fit(
             elif path.suffix == ".csv":
                 study.run.to_csv(file, *study.signals)
             elif animal == "whisker":
-                wrench = dict(zip(("M [N m]", "Fx [N]", "Fy [N]"), study.run["base_wrench"].T, strict=True))
-                picture = Trajectory(study.run.time, {"angle [rad]": study.run["base_angle"], **wrench})
-                for ax in (axes := picture.plot(*picture)):
-                    ax.get_legend().remove()
-                axes[0].figure.savefig(file, format="png")
+                study.run.plot("base_angle", "base_wrench")[0].figure.savefig(file, format="png")
             else:
                 save_recorded(study.run, lines[0], file, width, height)
         print(f"Wrote {path}.")

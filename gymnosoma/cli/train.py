@@ -47,7 +47,7 @@ def train(
     fixed: tuple[str, ...] = (),
     ranges: Literal["end", "limit", "ignore"] = "end",
     film: Path | None = None,
-    algorithm: Literal["ppo", "sac", "cma", "supervised"] | None = None,
+    algorithm: Literal["ppo", "sac", "cma", "supervised", None] = None,
     steps: int | None = None,
     num_envs: int | None = None,
     imitate: str | None = None,

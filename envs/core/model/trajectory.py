@@ -40,6 +40,9 @@ NEAR = 1 << 20
 FEW = 8
 """Largest number of components of a signal that are plotted as lines; more are plotted as an image."""
 
+COMPONENTS = {"N m, N, N": "moment force_x force_y", 2: "x y", 3: "x y z", 4: "w x y z"}
+"""Names of a signal's components by its units, or by their number."""
+
 
 class Moments:
     """Recorded states of animals side by side, written by `Animal.run`.
@@ -277,11 +280,20 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
         with replacing(Path(path)) as file:
             np.savetxt(file, table, "%.17g", ",", header=",".join(["time", *columns]), comments="", encoding="utf-8")
 
+    def _panels(self, name: str) -> list[tuple[str, str, NDArray[np.float64]]]:
+        """Return the name, unit and values of the panels of a signal: one, or one for each component."""
+        values, unit, width = self[name], self.unit(name), self[name].shape[-1]
+        if "," not in unit and (values.ndim < 3 or self._axes(name) or not width <= FEW < values[0].size):
+            return [(name, unit, values)]
+        parts = COMPONENTS.get(unit, COMPONENTS.get(width, "")).split() or range(width)
+        return [(f"{name}_{part}", (unit.split(", ") * width)[k], values[..., k]) for k, part in enumerate(parts)]
+
     def plot(self, *names: str) -> NDArray[Any]:
         """Plot signals over time with matplotlib, one panel each.
 
         A signal with more than `FEW` numbers is drawn as an image: a kymogram of the body with the head or base on top,
-        or a raster of all neurons by side and population.
+        or a raster of all neurons by side and population. Vectors along the body, and signals of several units such as
+        ``base_wrench``, have a panel for each component.
 
         Returns:
             (panels,) array of Axes: ``[0].figure`` is the figure.
@@ -295,22 +307,23 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
         library("matplotlib")
         from matplotlib import pyplot
 
-        figure, axes = pyplot.subplots(len(names), 1, sharex=True, squeeze=False, layout="constrained")
-        for ax, name in zip(axes[:, 0], names, strict=True):
-            values = self[name].reshape(len(self.time), -1)
-            label = f"{name} [{self.unit(name)}]".removesuffix(" []")
+        panels = [panel for name in names for panel in self._panels(name)]
+        size = 6.4, 2.4 * max(len(panels), 2)  # inches
+        figure, axes = pyplot.subplots(len(panels), 1, sharex=True, squeeze=False, layout="constrained", figsize=size)
+        for ax, (name, unit, signal) in zip(axes[:, 0], panels, strict=True):
+            values, label = signal.reshape(len(signal), -1), textwrap.fill(f"{name} [{unit}]".removesuffix(" []"), 28)
             if values.shape[1] <= FEW:
-                ax.plot(self.time, values, label=labels(name, self[name].shape[1:], self._axes(name)))
+                ax.plot(self.time, values, label=labels(name, signal.shape[1:], self._axes(name)))
                 ax.set_ylabel(label)
-                ax.legend(loc="upper left")
+                if values.shape[1] > 1:
+                    ax.legend(loc="upper left")
             else:
                 image = ax.pcolormesh(self.time, np.arange(values.shape[1]), values.T, shading="nearest")
                 groups = [" ".join(place) for place in product(*self._axes(name))]
-                ax.set(ylabel="number, 0 on top", ylim=ax.get_ylim()[::-1])
+                ax.set(ylabel="head on top of each" if any(groups) else "number, 0 on top", ylim=ax.get_ylim()[::-1])
                 if any(groups):
-                    size = values.shape[1] // len(groups)
-                    ax.set_yticks(np.arange(len(groups)) * size + 0.5 * (size - 1), groups)
-                    ax.set_ylabel("head on top of each")
+                    each = values.shape[1] // len(groups)
+                    ax.set_yticks(np.arange(len(groups)) * each + 0.5 * (each - 1), groups)
                 figure.colorbar(image, ax=ax, label=label)
         axes[-1, 0].set_xlabel("time [s]")
         return axes[:, 0]
