@@ -101,7 +101,7 @@ CATALOGUE = (
     CatalogueEntry("WormEscape-v0", "worm.tasks:Escape", 480, 0.75),
     CatalogueEntry("WormFollow-v0", "worm.tasks:Follow", 601, 280.0),
     CatalogueEntry("LampreyEconomy-v0", "lamprey.tasks:Economy", 300, 140.0, {"history": 2}),
-    CatalogueEntry("LampreyWaypoints-v0", "lamprey.tasks:Waypoints", 1000),
+    CatalogueEntry("LampreyWaypoints-v0", "lamprey.tasks:Waypoints", 1000, 1050.0),
     CatalogueEntry("LampreyEscape-v0", "lamprey.tasks:Escape", 200, 270.0),
     CatalogueEntry("WhiskerLocalize-v0", "whisker_chain.tasks:Localize", 150, 0.67),
     CatalogueEntry("WhiskerTap-v0", "whisker_chain.tasks:Tap", 600, 0.85),
