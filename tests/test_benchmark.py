@@ -26,7 +26,7 @@ from gymnosoma.agents.policies.evaluation import BENCHMARK_SEED, SEARCH_SEED, VA
 from gymnosoma.agents.policies.fingerprints import of_id
 from gymnosoma.agents.policies.lookup import find_policy, shipped
 from gymnosoma.agents.policies.networks import Network
-from gymnosoma.agents.support.workers import RETRIES, workers
+from gymnosoma.agents.support.workers import RETRIES, watched, workers
 from gymnosoma.envs import tolerance
 from gymnosoma.envs.core import files
 
@@ -472,7 +472,9 @@ PIECES = ("a", "fails", "dies", "b", "dies once", "c")
 
 def test_a_process_that_dies_takes_nothing_with_it(tmp_path):
     with workers(processes=2) as engine:
-        found = {name: rest for name, *rest in engine.work(marked, {name: (tmp_path, name) for name in PIECES})}
+        pieces = {name: (tmp_path, name) for name in PIECES}
+        found = {name: rest for name, *rest in watched(engine.work(marked, pieces), pieces, "piece").values()}
+        assert tuple(found) == PIECES  # "dies" is the last to end
         assert found.pop("dies") == [None, f"a process died, and again in each of {RETRIES} tries"]
         assert found.pop("fails") == [None, "ValueError: two lines"]
         assert found == {name: [name.upper(), None] for name in ("a", "b", "c", "dies once")}

@@ -129,7 +129,8 @@ def search(
             files[name] = folder / f"{name}.json"
             if not files[name].is_file():
                 pieces[name] = (env_id, first, count, number, generations, population, files[name])
-    for name, _, error in watched(engine.work(_search, pieces), len(pieces), "search", len(files) - len(pieces)):
+    outcomes = watched(engine.work(_search, pieces), pieces, "search", len(files) - len(pieces))
+    for name, _, error in outcomes.values():
         if error is not None:
             raise RuntimeError(f"{name} failed: {error}")
     results = [json.loads(file.read_text("utf-8")) for file in files.values()]

@@ -62,7 +62,7 @@ def check(file: Path, trust: bool = False, retrain: int = 0, seed: int = 0, proc
     for each in random.Random(seed).sample(trained, min(retrain, len(trained))):
         pieces[f"{name_of(each)}, trained again"] = (_unlikely, each, lines, trust)
     with workers(processes) as engine:
-        outcomes = {each.name: each for each in watched(engine.work(_judged, pieces), len(pieces), "line")}
+        outcomes = watched(engine.work(_judged, pieces), pieces, "line")
     differs, unchecked, checked = _gaps(lines), [], len(lines)
     for k, name in enumerate(pieces):
         reason, problem = ("", outcomes[name].error) if outcomes[name].error else outcomes[name].value

@@ -85,18 +85,22 @@ def workers(processes: int = 1) -> Iterator[Workers]:
 
 
 def watched(
-    outcomes: Iterator[Outcome], count: int, unit: str, initial: int = 0, leave: bool = True
-) -> Iterator[Outcome]:
-    """Yield ``count`` outcomes while showing progress and failures; ``initial`` pieces were finished before."""
-    failed = 0
-    with progress_bar(total=initial + count, initial=initial, unit=unit, leave=leave) as bar:
+    outcomes: Iterator[Outcome], pieces: Pieces, unit: str, initial: int = 0, leave: bool = True
+) -> dict[str, Outcome]:
+    """Return the outcomes by name, in the order of the pieces, and show progress and failures until then.
+
+    ``initial`` pieces were finished before.
+    """
+    failed, ended = 0, {}
+    with progress_bar(total=initial + len(pieces), initial=initial, unit=unit, leave=leave) as bar:
         for outcome in outcomes:
             if outcome.error is not None:
                 failed += 1
                 bar.write(f"{outcome.name} failed: {outcome.error}")
             bar.set_postfix_str(f"{outcome.name}, {failed} failed, {bar.total - bar.n - 1} left", refresh=False)
             bar.update()
-            yield outcome
+            ended[outcome.name] = outcome
+    return {name: ended[name] for name in pieces}
 
 
 def _called(name: str, function: Callable[..., Any], arguments: Sequence[Any]) -> Outcome:

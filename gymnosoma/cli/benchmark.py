@@ -83,16 +83,15 @@ def run(
             if not finished:
                 work[piece.label] = (piece, folder)
         try:
-            outcomes = engine.work(entrants.do, work)
-            errors = [each for each in watched(outcomes, len(work), "piece", len(digests) - len(work)) if each.error]
+            outcomes = watched(engine.work(entrants.do, work), work, "piece", len(digests) - len(work))
         finally:  # also after Ctrl-C
             file = results.gather(folder)
         lines = [line for piece in pieces if piece.file(folder).is_file() for line in results.read(piece.file(folder))]
     show(tables.rows_of(lines))
     trust = " --trust" * any(":" in piece.name for piece in pieces)
     print(f"Results are in {file}; `gymnosoma benchmark check {file}{trust}` verifies them.")
-    files = {piece.label: piece.file(folder) for piece in pieces}
-    problems = [f"{each.name} failed: {each.error}" for each in errors if not files[each.name].is_file()]
+    missing = [outcomes[piece.label] for piece in pieces if not piece.file(folder).is_file()]
+    problems = [f"{each.name} failed: {each.error}" for each in missing]
     problems += results.failures(lines)
     for problem in problems:
         print(problem)

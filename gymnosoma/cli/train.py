@@ -243,11 +243,11 @@ def _train_together(
 ) -> list[dict[str, Any]]:
     """Train and evaluate several seeds in parallel; existing runs continue from their last checkpoint."""
     pieces = {str(place): (replace(request, seed=seed), place, episodes) for seed, place in folders.items()}
-    outcomes = {outcome.name: outcome for outcome in watched(engine.work(_train_seed, pieces), len(pieces), "run")}
+    outcomes = watched(engine.work(_train_seed, pieces), pieces, "run")
     failed = [f"{name}: {outcome.error}" for name, outcome in outcomes.items() if outcome.error is not None]
     if failed:
         raise Unfinished("; ".join(failed) + "; use --resume to continue")
-    return [outcomes[name].value for name in pieces]
+    return [outcome.value for outcome in outcomes.values()]
 
 
 def _note_scores(place: Path, own: dict[str, Any], others: Sequence[dict[str, Any]]) -> None:
