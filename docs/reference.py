@@ -16,14 +16,8 @@ from gymnosoma.agents.policies import card, config
 from gymnosoma.biomechanics.parts import LARGEST_FILE
 from gymnosoma.cli.main import COMMANDS
 from gymnosoma.envs.core import files
-from gymnosoma.envs.core.circuit.circuit import (
-    CONSTANTS,
-    Antagonists,
-    Circuit,
-    Population,
-    Projection,
-    Sense,
-)
+from gymnosoma.envs.core.circuit.circuit import Circuit
+from gymnosoma.envs.core.circuit.members import CONSTANTS, Antagonists, Population, Projection, Sense
 
 
 def parsers() -> Iterator[tuple[str, ArgumentParser]]:

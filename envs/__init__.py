@@ -21,7 +21,8 @@ import gymnasium
 from .core.model.animal import ANIMALS
 
 if TYPE_CHECKING:
-    from .core.circuit.circuit import Circuit, Population, Projection, Sense
+    from .core.circuit.circuit import Circuit
+    from .core.circuit.members import Population, Projection, Sense
     from .core.env.checker import check_vector_env
     from .core.env.distributions import Choice, LogUniform, Normal, Uniform
     from .core.env.task import tolerance
@@ -53,7 +54,8 @@ __all__ = [
 ]
 
 _PLACES = {
-    "core.circuit.circuit": ("Circuit", "Population", "Projection", "Sense"),
+    "core.circuit.circuit": ("Circuit",),
+    "core.circuit.members": ("Population", "Projection", "Sense"),
     "core.env.checker": ("check_vector_env",),
     "core.env.distributions": ("Choice", "LogUniform", "Normal", "Uniform"),
     "core.env.task": ("tolerance",),

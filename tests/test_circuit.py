@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from gymnosoma.envs import simulate
-from gymnosoma.envs.core.circuit.circuit import Antagonists, Circuit, Population, Projection, Sense
+from gymnosoma.envs import Circuit, Population, Projection, Sense, simulate
+from gymnosoma.envs.core.circuit.members import Antagonists
 from gymnosoma.envs.lamprey import IsolatedCord, Lamprey
 from gymnosoma.envs.lamprey.params import read_circuit
 

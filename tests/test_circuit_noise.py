@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gymnosoma.envs import simulate
-from gymnosoma.envs.core.circuit.circuit import Circuit, Population
+from gymnosoma.envs import Circuit, Population, simulate
 from gymnosoma.envs.core.kernels.noise import normal, normal_at, normal_number
 from gymnosoma.envs.lamprey import IsolatedCord
 

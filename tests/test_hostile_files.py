@@ -32,8 +32,7 @@ from gymnosoma.agents.policies.lookup import shipped
 from gymnosoma.agents.support.files import check_saved
 from gymnosoma.cli.arguments import assignment
 from gymnosoma.cli.fit import _read_hair
-from gymnosoma.envs import Trajectory, simulate
-from gymnosoma.envs.core.circuit.circuit import Circuit, Population, Projection
+from gymnosoma.envs import Circuit, Population, Projection, Trajectory, simulate
 from gymnosoma.envs.core.files import MEMORY, toml_value
 from gymnosoma.envs.core.model.control import Schedule
 from gymnosoma.envs.neuromechanic import load

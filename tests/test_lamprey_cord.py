@@ -6,8 +6,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from gymnosoma.envs import simulate
-from gymnosoma.envs.core.circuit.circuit import Circuit, Population, Projection
+from gymnosoma.envs import Circuit, Population, Projection, simulate
 from gymnosoma.envs.core.model.trajectory import Trajectory
 from gymnosoma.envs.lamprey import IsolatedCord, Lamprey, LampreyParams
 from gymnosoma.envs.lamprey.analysis import Entrainment, Swimming, entrain, swim

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from fixtures.reversing import reversing
 
-from gymnosoma.envs import simulate
-from gymnosoma.envs.core.circuit.circuit import Circuit, Population
+from gymnosoma.envs import Circuit, Population, simulate
 from gymnosoma.envs.worm import Worm, WormParams, active_joints, medium
 from gymnosoma.envs.worm.analysis import Gait
 from papers.worm import circuits

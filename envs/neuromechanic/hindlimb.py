@@ -29,6 +29,12 @@ def asset(name: str) -> dict[str, Any]:
     return copy.deepcopy(_read(name))
 
 
+def kept_pattern(name: str) -> NDArray[np.float64]:
+    """Read an excitation pattern that holds the limb from ``assets/neuromechanic/NAME.txt``."""
+    with resources.files("gymnosoma.assets").joinpath("neuromechanic", f"{name}.txt").open(encoding="utf-8") as file:
+        return np.loadtxt(file)
+
+
 POSTURE = np.array([-0.86954, 0.09612, -0.15273, -1.54617, 0.29456, -0.65812, -0.20718])
 """Joint angles, mean of three standing cats (Sohn et al., 2013), rad."""
 
@@ -104,3 +110,11 @@ def hindlimb(
     place = k["origin"][-1] + k["turn"][-1] @ at
     model["pin"] = {"paw": {"point": [paw, *at], "to": ["ground", *place.tolist()], "rate": 200.0}}
     return changed(model, params)
+
+
+class PushedLimb(Neuromechanic):
+    """Limb without the parameter ``wrench``, because its task sets the wrench."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.parameters = {name: option for name, option in self.parameters.items() if name != "wrench"}

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.arguments import shown
+from ..core.arguments import choice, number, shown
 from .build import Joint, build
 from .layout import pack
 from .modules import Module
@@ -221,3 +221,40 @@ def _merged(own: Mapping[str, Any], values: Mapping[str, Any], path: tuple[str, 
             value = _merged(inner, value, (*path, key))
         result[key] = value
     return result
+
+
+def held(model: dict[str, Any], fixed: Mapping[str, float] | Sequence[str]) -> dict[str, Any]:
+    """Pin joints of a description at positions (rad or m), by default their start; changes and returns ``model``."""
+    joints = {name: table["joint"] for name, table in model["body"].items()}
+    hinges = [name for name, joint in joints.items() if "axis" in joint and not {"follows", "fixed"} & set(joint)]
+    for name in fixed:
+        choice("fixed", name, hinges)
+        joint = joints[name]
+        place = fixed[name] if isinstance(fixed, Mapping) else joint.get("start", 0.0)
+        joint["start"], pin = number(f"fixed: {name}", place), f"fixed_{name}"
+        model.setdefault("spline", {})[pin] = {"times": [0.0, 1.0], "values": [place, place]}
+        model.setdefault("pin", {})[pin] = {"joint": name, "motion": f"spline.{pin}"}
+    return model
+
+
+STIFF = 100.0
+"""Natural frequency of a joint against its limit, rad/s; the damping is critical."""
+
+
+def limited(model: dict[str, Any], fixed: Collection[str], make: Callable[[Any], Any]) -> Any:
+    """Make an animal from a description, with limits at the ends of ranges of joints that have a range and no limit.
+
+    The stiffness is in proportion to the inertia that moves with the joint in the start posture.
+    """
+    limits = {}
+    for name, table in model["body"].items():
+        joint = table["joint"]
+        if name not in fixed and "range" in joint and not {"follows", "fixed", "limit"} & set(joint):
+            low, high = joint["range"]
+            joint["limit"] = limits[name] = {"low": low, "high": high, "stiffness": [0.0], "transition": 0.02}
+    animal = make(model)  # the number of limits determines the compiled code
+    masses = np.diag(animal.mechanics(animal.rows(1))["M"])
+    for name, limit in limits.items():
+        mass = float(masses[animal.model.bodies.index(name)])
+        limit |= {"stiffness": [STIFF**2 * mass], "damping": 2.0 * STIFF * mass}
+    return make(model)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +20,8 @@ from ..core.model.control import Floats
 from ..core.model.quantities import Option
 from .animal import Neuromechanic
 from .contact import SLIP
-from .hindlimb import PAW_FORCE, POSTURE, STRETCH_DELAY, hindlimb, stretch_reflex
-from .model import changed
+from .hindlimb import PAW_FORCE, POSTURE, STRETCH_DELAY, PushedLimb, hindlimb, kept_pattern, stretch_reflex
+from .model import changed, held, limited
 from .standing import DAMPING, LEG, RAMP, STIFFNESS, ramp_and_hold, splay, standing, upright
 from .task import NeuromechanicTask, move_on
 
@@ -36,20 +35,6 @@ def _pair(name: str, value: Any, minimum: float | None = None, maximum: float | 
     if pair.shape != (2,) or not pair[0] < pair[1]:
         raise ValueError(f"{name} must be (low, high) with low < high, got {shown(value)}")
     return float(pair[0]), float(pair[1])
-
-
-def kept_pattern(name: str) -> Floats:
-    """Read an excitation pattern that holds the limb from ``assets/neuromechanic/NAME.txt``."""
-    with resources.files("gymnosoma.assets").joinpath("neuromechanic", f"{name}.txt").open(encoding="utf-8") as file:
-        return np.loadtxt(file)
-
-
-class _PushedLimb(Neuromechanic):
-    """Limb without the parameter ``wrench``, because the task sets the wrench."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.parameters = {name: option for name, option in self.parameters.items() if name != "wrench"}
 
 
 class HindlimbHold(NeuromechanicTask):
@@ -147,7 +132,7 @@ class HindlimbHold(NeuromechanicTask):
         model["wrench"] = {"push": {"body": "ankle_extension"}}
         choice("scheme", scheme, Neuromechanic.solvers["scheme"])
         usual = 1e-3 if scheme == "semi_implicit" else 2e-5
-        self.animal = _PushedLimb(model, usual if dt is None else dt, scheme)
+        self.animal = PushedLimb(model, usual if dt is None else dt, scheme)
         if params is None:
             self.pattern = kept_pattern("central")  # of the default limb; it does not depend on stiffness
         else:
@@ -477,52 +462,14 @@ class StandGains(NeuromechanicTask):
         info.slipping = self.slipping(row)
 
 
-def held(model: dict[str, Any], fixed: Mapping[str, float] | Sequence[str]) -> dict[str, Any]:
-    """Pin joints of a description at positions (rad or m), by default their start; changes and returns ``model``."""
-    joints = {name: table["joint"] for name, table in model["body"].items()}
-    hinges = [name for name, joint in joints.items() if "axis" in joint and not {"follows", "fixed"} & set(joint)]
-    for name in fixed:
-        choice("fixed", name, hinges)
-        joint = joints[name]
-        place = fixed[name] if isinstance(fixed, Mapping) else joint.get("start", 0.0)
-        joint["start"], pin = number(f"fixed: {name}", place), f"fixed_{name}"
-        model.setdefault("spline", {})[pin] = {"times": [0.0, 1.0], "values": [place, place]}
-        model.setdefault("pin", {})[pin] = {"joint": name, "motion": f"spline.{pin}"}
-    return model
-
-
-STIFF = 100.0
-"""Natural frequency of a joint against its limit, rad/s; the damping is critical."""
-
-
-def limited(model: dict[str, Any], fixed: Collection[str], build: Callable[[Any], Neuromechanic]) -> Neuromechanic:
-    """Build a description with a limit at the ends of the ranges of joints that have a range and no limit.
-
-    The stiffness is in proportion to the inertia that moves with the joint in the start posture.
-    """
-    limits = {}
-    for name, table in model["body"].items():
-        joint = table["joint"]
-        if name not in fixed and "range" in joint and not {"follows", "fixed", "limit"} & set(joint):
-            low, high = joint["range"]
-            joint["limit"] = limits[name] = {"low": low, "high": high, "stiffness": [0.0], "transition": 0.02}
-    animal = build(model)  # the number of limits determines the compiled code
-    masses = np.diag(animal.mechanics(animal.rows(1))["M"])
-    for name, limit in limits.items():
-        mass = float(masses[animal.model.bodies.index(name)])
-        limit |= {"stiffness": [STIFF**2 * mass], "damping": 2.0 * STIFF * mass}
-    return build(model)
-
-
 class Pose(NeuromechanicTask):
     """Move a joint of any model to an angle and hold it there.
 
     ## Description
 
     This task is for users' models: ``register_model`` makes an id from a TOML file. The goal is drawn for every
-    episode and observed. Actions set the model's inputs, in the order of ``model.inputs``. The number of actions,
-    observations and reset options depends on the model. No quantity is hidden. The difficulty depends on the model: the
-    agent must learn how its inputs move the joint without a joint leaving its range, which ends the episode.
+    episode and observed. Actions set the model's inputs, in the order of ``model.inputs``. No quantity is hidden. The
+    agent must learn how the inputs move the joint without a joint leaving its range, which ends the episode.
 
     ## Rewards
 

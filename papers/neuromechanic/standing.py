@@ -15,15 +15,7 @@ from gymnosoma.envs import simulate
 from gymnosoma.envs.core.model.trajectory import Trajectory
 from gymnosoma.envs.neuromechanic import Neuromechanic
 from gymnosoma.envs.neuromechanic.contact import OPEN, SLIP
-from gymnosoma.envs.neuromechanic.standing import (
-    DELAY,
-    HIPS,
-    STANCE,
-    feet,
-    reflex_input,
-    standing,
-    upright,
-)
+from gymnosoma.envs.neuromechanic.standing import DELAY, HIPS, STANCE, feet, reflex_input, standing, upright
 
 from ..paper import Sheet
 from .hindlimb import FREE, LIMIT, MS, PINNED, Array

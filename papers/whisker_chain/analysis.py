@@ -254,10 +254,7 @@ def energy_cycle(push: ArrayLike, place: ArrayLike, cycles: int = 6, dt: float =
 
 
 def tip_response(
-    frequency: ArrayLike,
-    params: WhiskerParams | None = None,
-    elastic_base: bool = False,
-    masses_at_ends: bool = False,
+    frequency: ArrayLike, params: WhiskerParams | None = None, elastic_base: bool = False, masses_at_ends: bool = False
 ) -> NDArray[np.complex128]:
     """Compute the frequency response of the tip to the base, both perpendicular to link 1; Quist et al. (2014), Fig. 6.
 

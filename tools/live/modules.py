@@ -29,8 +29,9 @@ from gymnosoma.envs.neuromechanic.hindlimb import (
     STRETCH,
     STRETCH_DELAY,
     hindlimb,
+    kept_pattern,
 )
-from gymnosoma.envs.neuromechanic.tasks import HindlimbHold, StandGains, kept_pattern
+from gymnosoma.envs.neuromechanic.tasks import HindlimbHold, StandGains
 from gymnosoma.envs.whisker_chain import Whisker
 from gymnosoma.envs.whisker_chain import body as chain
 from gymnosoma.envs.whisker_chain import picture as chain_picture
