@@ -139,7 +139,8 @@ def train(
         again = resume and (seeds == 1 or (place / "config.json").exists())
         config = replace(request, seed=k).check(place, resume=again)
     check_installed({"cma": "cma", "supervised": "torch"}.get(config["algorithm"], "stable_baselines3"))
-    _announce(config, seeds)
+    names = [*references_of(env_id), "random", *(["trained"] if shipped(env_id).is_dir() else [])]
+    _announce(config, seeds, (seeds + len(names)) * episodes)
     if several:
         with workers(processes) as engine:
             rows = _train_together(request, folders, episodes, engine)
@@ -147,7 +148,6 @@ def train(
         rows = []
         for k, place in folders.items():
             rows.append(_train_one(replace(request, seed=k), place, episodes))
-    names = [*references_of(env_id), "random", *(["trained"] if shipped(env_id).is_dir() else [])]
     others = measure(env_id, names, episodes, 1000)
     for place, row in zip(folders.values(), rows, strict=True):
         _note_scores(place, row, others)
@@ -169,8 +169,11 @@ TRIED = 0.3
 """CPU time (s) for which `_announce` steps environments to measure their speed."""
 
 
-def _announce(config: Mapping[str, Any], seeds: int) -> None:
-    """Print the expected time, and the published scores of the animal and of the policy included in the package."""
+def _announce(config: Mapping[str, Any], seeds: int, played: int) -> None:
+    """Print the expected time, and the published scores of the animal and of the policy included in the package.
+
+    The time includes the ``played`` episodes of the evaluation.
+    """
     env_id = config["id"]
     envs: Any = gymnasium.make_vec(env_id, config["num_envs"], **config["env"])
     envs.reset(seed=0)
@@ -181,7 +184,8 @@ def _announce(config: Mapping[str, Any], seeds: int) -> None:
         envs.step(action)
         count += envs.num_envs
     envs.close()
-    seconds = seeds * config["steps"] * (spent / count + LEARNING[config["algorithm"]])
+    steps, rest = seeds * config["steps"], played * envs.spec.max_episode_steps
+    seconds = (steps + rest) * spent / count + steps * LEARNING[config["algorithm"]]
     text = f"{seconds / 60.0:.0f} min" if seconds > 90.0 else f"{seconds:.0f} s"
     runs = f", {seeds} runs" if seeds > 1 else ""
     print(f"{env_id}: {config['algorithm']}, {config['steps']:,} steps{runs}, about {text} on one core.")
