@@ -104,7 +104,7 @@ def swim() -> list[Image.Image]:
             canvas.label(name, (24, top + 30), colour, 25, back=c.PLATE)
             score = f"{info['priced_speed'][0] * 1e3:.2f} mm/s after the cost of its work"
             canvas.label(score, (canvas.width - 24, top + 30), colour, 25, (1.0, 0.5), back=c.PLATE)
-            came = f"{1e3 * track[-1, 0]:.1f} mm"
+            came = f"{1e3 * track[-1, 0]:z.1f} mm"
             canvas.label(came, (canvas.width - 24, top + 220), colour, 25, (1.0, 0.5), back=c.PLATE)
         frames.append(Image.fromarray(canvas.array()))
     return frames

@@ -153,7 +153,7 @@ ORACLES: dict[type, Oracle] = {
         env={"randomize": {"turning": (0.0, 0.0)}},
     ),
     lamprey.Escape: _planned_waves(
-        4.0, 4, 0.7, frequency=(5.0, 0.5), wavelength=(0.82, 0.06), head=(0.5, 0.3), tail=(2.5, 0.8)
+        4.0, 8, 0.5, frequency=(5.4, 0.4), wavelength=(0.8, 0.04), head=(2.0, 0.8), tail=(6.0, 2.0), offset=(0.1, 0.15)
     ),
     # The initial values are the integral reflex itself; the spreads are those of its final sum in the training split.
     HindlimbHold: Oracle(
