@@ -106,7 +106,7 @@ def _(task: Escape, view: Panel, trail: Trail) -> tuple[str, str]:
         view.arrow(at - 0.005 * way, 0.025 * way, c.GOAL, 1.5)
         view.label(f"{k * mark:g} m", at, c.GOAL, 11, (0.5, 0.5), (18 * side[0], -14 * side[1]), c.PLATE)
     info = task.hooks.info(trail.rows[-1:], trail.memory[-1:])
-    return f"{info['distance'][0]:.2f} m", "along the goal,"
+    return f"{info['distance'][0]:z.2f} m", "along the goal,"
 
 
 @goal.register
@@ -114,7 +114,7 @@ def _(task: Economy, view: Panel, trail: Trail) -> tuple[str, str]:
     place, info = trail.memory[-1]["place"], task.hooks.info(trail.rows[-1:], trail.memory[-1:])
     view.ring(place, task.near, c.GOAL, 2.0)
     view.pointer(place, c.GOAL)
-    return f"{info['distance'][0]:.2f} m, {info['economy'][0]:.1f} m/J", "closer to the circle, and per joule;"
+    return f"{info['distance'][0]:z.2f} m, {info['economy'][0]:z.1f} m/J", "closer to the circle, and per joule;"
 
 
 @goal.register

@@ -257,7 +257,7 @@ def _stand(canvas: Canvas, task: StandGains, trail: Trail, ghost: Trail | None) 
             right = foot[0] > stance[:, 0].mean()
             at = foot + np.array([0.0, 0.16])
             shift = (22.0 if right else -22.0, 0.0)
-            view.label(f"{force[1]:.0f} N", at, c.GOAL, 11, (0.0 if right else 1.0, 0.5), shift, c.PLATE)
+            view.label(f"{force[1]:z.0f} N", at, c.GOAL, 11, (0.0 if right else 1.0, 0.5), shift, c.PLATE)
     info = task.hooks.info(row, trail.memory[-1:])
     speed = float(info["push"][0])
     way = "the right" if speed > 0 else "the left" if speed < 0 else "no side"

@@ -101,7 +101,7 @@ def _(task: Forward, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, st
         view.arrow(mark - 0.02 * length * way, 0.08 * length * way, c.GOAL, 1.5)
         view.label(f"{k * length * 1e3:g} mm", mark, c.GOAL, 11, (0.5, 0.5), (18 * side[0], -14 * side[1]), c.PLATE)
     info = task.hooks.info(trail.rows[-1:], trail.memory[-1:])
-    net, speed = (f"{round(1e3 * info[name][0], 3) + 0.0:.3f} mm/s" for name in ("priced_speed", "speed"))
+    net, speed = (f"{1e3 * info[name][0]:z.3f} mm/s" for name in ("priced_speed", "speed"))
     work, heat = (c.quantity(info[name][0], "W") for name in ("power", "heat"))
     return net, f"net speed: {speed} minus the cost of {work} of work and {heat} of heat,"
 
@@ -120,9 +120,9 @@ def _(task: Reach, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, str]
 def _(task: Escape, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, str]:
     memory, length = trail.memory[-1], float(trail.rows["length"][-1])
     stages = (
-        ("reverse", memory["reversed"] / task.retreat, f"{1e3 * memory['reversed']:.2f} mm"),
-        ("turn", memory["turned"] / task.turn, f"{np.rad2deg(memory['turned']):.0f}°"),
-        ("run", memory["run"] / length, f"{1e3 * memory['run']:.2f} mm"),
+        ("reverse", memory["reversed"] / task.retreat, f"{1e3 * memory['reversed']:z.2f} mm"),
+        ("turn", memory["turned"] / task.turn, f"{np.rad2deg(memory['turned']):z.0f}°"),
+        ("run", memory["run"] / length, f"{1e3 * memory['run']:z.2f} mm"),
     )
     for k, (name, share, value) in enumerate(stages):
         x, colour = 24.0 + 150.0 * k, c.INK if memory["stage"] == k else c.MUTED
