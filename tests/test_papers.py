@@ -90,6 +90,8 @@ CHEAP = {
 SLOW = {
     "worm figure_2",
     "worm figure_4",
+    "worm figure_4_supplement_1",
+    "lamprey figure_4",
     "whisker_rod table_1",
     "lamprey section_4.1",
     "whisker_rod figure_5",

@@ -276,7 +276,7 @@ def shaken(params, time, base):
     return base(time) + arm @ found.y[:n]
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_material_is_identified_from_a_shaken_base_with_noise():
     """Curved hair, base shaken by a chirp, 2% of noise: within three standard errors and 1%."""
     hair = Hair(35e-3, 80e-6, 3e-6, curvature=(10.0, 40.0))

@@ -24,7 +24,7 @@ def uneven(n=10, **changes):
     return WormParams.in_medium(0.0, 1.0, n, **muscles, **changes).with_outline(1.1 - along, joints=joints, drag="area")
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_shaped_worm_converges_to_the_model():
     """Against scipy's solution in minimal coordinates: the midpoint scheme with order two, the paper's with one."""
     body, sine, duration = uneven(), wave(0.0, 10), 0.1

@@ -301,7 +301,7 @@ def random_run(worm, count, steps, seed=1):
     return rows
 
 
-@pytest.mark.parametrize("scheme", ["midpoint", pytest.param("published", marks=pytest.mark.full)])
+@pytest.mark.parametrize("scheme", ["midpoint", pytest.param("published", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("n", [pytest.param(3, marks=pytest.mark.slow), 25])
 def test_rows_do_not_depend_on_their_number_or_on_threads(scheme, n):
     params = WormParams(n_rods=n)
