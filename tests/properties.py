@@ -1,5 +1,6 @@
 """What must hold whatever hypothesis thinks of: how many examples it may think of is a matter of the tier."""
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
@@ -34,3 +35,15 @@ def refusal(error, *words):
     assert line and len(line.splitlines()) == 1 and len(line) < 2000, line
     for word in words:
         assert word in line, line
+
+
+def contents(env):
+    """All that an environment's future depends on, to be compared: field by field, as records may have gaps."""
+    found = {}
+    for name, part in env.save().items():
+        if not isinstance(part, np.ndarray):
+            found[name] = repr(part)
+        else:
+            fields = part.dtype.names or [...]
+            found |= {f"{name}: {field}": np.ascontiguousarray(part[field]).tobytes() for field in fields}
+    return found

@@ -6,7 +6,7 @@ from importlib import resources
 
 import numpy as np
 import pytest
-from test_neuromechanic_physics import SHAPES, hanging
+from neuromechanic.test_neuromechanic_physics import SHAPES, hanging
 
 from gymnosoma.envs import simulate
 from gymnosoma.envs.neuromechanic import Neuromechanic, load

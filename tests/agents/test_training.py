@@ -30,7 +30,7 @@ from gymnosoma.envs.core import files
 ROLLOUT = 8 * 128
 """Steps between two updates of PPO with eight animals."""
 SHORT = {"num_envs": 8, "steps": 4 * ROLLOUT, "checkpoint": 1}
-WILD = Path(__file__).with_name("wild.toml")
+WILD = Path(__file__).parents[1] / "fixtures" / "wild.toml"
 """Recipe by which a worm soon crosses itself: episodes end within a rollout, and each update gives the curve a row."""
 
 

@@ -22,9 +22,9 @@ from gymnosoma.envs.worm import Worm
 from gymnosoma.recordings import Kymogram
 
 pytestmark = pytest.mark.slow
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 SWIM = "gymnosoma/WormSwim-v0"
-WILD = Path(__file__).with_name("wild.toml")
+WILD = Path(__file__).parents[1] / "fixtures" / "wild.toml"
 KILLS = 6
 
 

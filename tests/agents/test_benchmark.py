@@ -32,7 +32,7 @@ from gymnosoma.envs.core import files
 
 CRAWL, SWIM = "gymnosoma/WormCrawl-v0", "gymnosoma/WormSwim-v0"
 HOLD = "fixtures.learner:hold"
-PUBLISHED = Path(__file__).parents[1] / "docs" / "results" / "results.jsonl.xz"
+PUBLISHED = Path(__file__).parents[2] / "docs" / "results" / "results.jsonl.xz"
 
 
 # What a learner sees.

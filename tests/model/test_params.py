@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from fixtures.pendulum.animal import Pendulum, PendulumParams
 from ids import IDS
-from test_properties import contents
+from properties import contents
 
 from gymnosoma.envs import Event, simulate
 from gymnosoma.envs.core.arguments import fingerprint

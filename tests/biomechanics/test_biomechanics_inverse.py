@@ -24,7 +24,7 @@ from gymnosoma.envs.neuromechanic.hindlimb import asset
 
 pytestmark = pytest.mark.full
 
-OPENSIM = Path(__file__).parent / "opensim"
+OPENSIM = Path(__file__).parents[1] / "opensim"
 WALK = json.loads((OPENSIM / "gait10dof18musc_walk_id.json").read_text())
 
 

@@ -16,7 +16,7 @@ from gymnosoma.agents.policies.evaluation import evaluate
 from gymnosoma.agents.policies.lookup import find_policy
 
 ID = "gymnosoma/WormSwim-v0"
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs").glob("[!_]*/*.md"))
 PAGES = [page for page in PAGES if page.parent.name in ("animals", "guides")]
 

@@ -16,7 +16,7 @@ import pytest
 import gymnosoma
 from gymnosoma.envs import CATALOGUE
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 MAPPED = tuple(path.name for path in (ROOT / "gymnosoma").iterdir() if path.is_symlink())
 
 

@@ -16,7 +16,7 @@ from gymnosoma.envs.whisker_rod import WhiskerRod
 from gymnosoma.envs.worm import SineKymogram, Worm, medium
 from gymnosoma.films.reel import Replay
 
-ARM = Path(__file__).parents[1] / "assets" / "neuromechanic" / "arm.toml"
+ARM = Path(__file__).parents[2] / "assets" / "neuromechanic" / "arm.toml"
 
 
 def slowly(animal, drive, duration, every, start=None, hold=None, events=()):

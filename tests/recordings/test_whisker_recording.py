@@ -1,28 +1,15 @@
 """Forces of a recorded vibrissa in free air."""
 
-import struct
 from contextlib import nullcontext
 
 import numpy as np
 import pytest
+from trackers import TIMES, sway, whisk, write_whisk
+from trackers import WHISK_RATE as RATE
 
 from gymnosoma.envs import simulate
 from gymnosoma.envs.whisker_chain import Whisker, follow
 from gymnosoma.recordings import RecordedBase, free_forces
-
-RATE = 500.0
-TIMES = np.arange(501) / RATE
-
-
-def whisk(t):
-    """8 Hz and its harmonic, swelling."""
-    return 0.35 * np.sin(2 * np.pi * 8 * t) * (1 + 0.2 * np.sin(2 * np.pi * 1.3 * t)) + 0.05 * np.sin(
-        32 * np.pi * t + 1
-    )
-
-
-def sway(t):
-    return 1e-3 * np.sin(2 * np.pi * 8 * t)
 
 
 @pytest.fixture(scope="module")
@@ -81,21 +68,6 @@ def test_units_of_tables(tmp_path, head, scale, hints, refused):
     with pytest.raises(ValueError, match=rf"base\.csv.*{refused}") if refused else nullcontext():
         place = RecordedBase.read(tmp_path / "base.csv", **hints)._motion(TIMES)
         np.testing.assert_allclose(place[:, :2], np.stack([whisk(TIMES), sway(TIMES)], 1), atol=2e-3)
-
-
-def write_whisk(path, count):
-    """Whiskers of 100 px, with 50 um per px, in the layouts of whisk."""
-    parts, along, table = [], np.arange(100.0), path.suffix == ".measurements"
-    for k, t in enumerate(TIMES):
-        for j in range(count):
-            angle, x, y = -whisk(t) - 0.1 * j, 200.0 + sway(t) / 50e-6, 100.0 + 60.0 * j
-            line = np.stack([x + along * np.cos(angle), y + along * np.sin(angle)])
-            data = [100.0, 1.0, np.degrees(angle), 0.0, x, y, *line[:, -1]] + [0.0] * 8
-            row = struct.pack("<10ic16d", 0, k, 9 - j, j, 0, 0, 4, 5, 0, 8, b"x", *data)
-            trace = struct.pack("<3i", j, k, 100) + line[:, :: (-1) ** k].astype("<f4").tobytes() + bytes(800)
-            parts.append(row if table else trace)
-    head = b"measv3\0\0" + struct.pack("<2i", len(parts), 8) if table else b"bwhiskbin1\0\0"
-    path.write_bytes(head + b"".join(parts[::-1] if table else [*parts, struct.pack("<i", len(parts))]))
 
 
 @pytest.mark.parametrize("name", ["a.measurements", "a.whiskers"])

@@ -16,7 +16,7 @@ from gymnosoma.envs.core.env.environment import BodyEnv
 from gymnosoma.envs.core.env.spec import Score
 from gymnosoma.envs.core.kernels.sums import mean, total
 
-HERE = "test_hooks"
+HERE = "env.test_hooks"
 
 
 class WrongScore(Turn):

@@ -19,7 +19,7 @@ from gymnosoma.agents.policies.registry import full_id, references_of
 from gymnosoma.envs import CATALOGUE
 from gymnosoma.envs.worm.kymogram import KymogramPlayback, SineKymogram
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 SWIM = "gymnosoma/WormSwim-v0"
 
 

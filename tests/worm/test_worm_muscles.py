@@ -3,7 +3,7 @@
 import gymnasium
 import numpy as np
 import pytest
-from test_worm_physics import continuous_model, end_of, wave
+from worm.test_worm_physics import continuous_model, end_of, wave
 
 from gymnosoma.envs import simulate
 from gymnosoma.envs.worm import Worm, WormParams

@@ -12,7 +12,7 @@ from papers.page import KINDS, pages, read
 from papers.paper import PAPERS, PaperFigure, Printed, Sheet, draw, load, printed
 from papers.whisker_chain.air import ENDS
 
-DOCS = Path(__file__).parents[1] / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 
 NOTE = "at {rate:.1f} Hz, off by {off:.0f}%"
 SPEED = Printed("figure_5", "speed", "speed", "Fig. 5", "mm/s", "about 40", 36, 44, "printed", NOTE)

@@ -19,8 +19,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 from properties import TIERS, holds, refusal
-from test_whisker_recording import write_whisk
-from test_worm_midlines import deeplabcut, wcon, write_csv, write_tierpsy
+from trackers import deeplabcut, wcon, write_csv, write_tierpsy, write_whisk
 
 from gymnosoma import biomechanics
 from gymnosoma.agents.benchmark import results
@@ -40,7 +39,7 @@ from gymnosoma.envs.whisker_rod import Relief
 from gymnosoma.envs.worm import Worm, load_kymogram
 from gymnosoma.recordings import Kymogram, Midlines, RecordedBase
 
-SWIM, ROOT, ASSETS = "gymnosoma/WormSwim-v0", Path(__file__).parents[1], resources.files("gymnosoma.assets")
+SWIM, ROOT, ASSETS = "gymnosoma/WormSwim-v0", Path(__file__).parents[2], resources.files("gymnosoma.assets")
 LINES = 1e-3 * np.stack(np.broadcast_arrays(np.linspace(0, 1, 9), 0.01 * np.arange(9)[:, None]), -1)
 WAVE = 0.1 * np.sin(np.arange(48.0)).reshape(12, 4)
 BASE = np.stack([0.01 * np.arange(60), 0.3 * np.sin(np.arange(60.0))], 1)

@@ -14,7 +14,7 @@ from gymnosoma.envs.worm import SineKymogram, WormParams
 from tools.live import build, modules
 from tools.live.wasm import LARGEST, compile_module
 
-LESSON = Path(__file__).parent.parent / "docs" / "guides" / "lesson.md"
+LESSON = Path(__file__).parents[2] / "docs" / "guides" / "lesson.md"
 WAVES = re.findall(r"live/worm\.html(#worm:[^\"]*)", LESSON.read_text("utf-8"))
 """Links that set the sliders, first to the animal's waves in water and on agar."""
 TIERS = {"worm": (), "figure": pytest.mark.slow}
@@ -249,7 +249,7 @@ def test_the_links_of_the_lesson_set_the_sliders(browser, site):
 
 
 def test_a_phone_shows_a_table_with_narrow_columns_row_by_row(browser, tmp_path):
-    static, cell = Path(__file__).parent.parent / "docs" / "static", "<td>some words in a column</td>"
+    static, cell = Path(__file__).parents[2] / "docs" / "static", "<td>some words in a column</td>"
     rows = [f"<div class=table-wrapper><table><tbody><tr>{n * cell}</tr></tbody></table></div>" for n in (2, 3)]
     page = f"<meta name=viewport content='width=device-width'><script src={static / 'tables.js'}></script>"
     (tmp_path / "page.html").write_text("<!doctype html>" + page + "<div style='width: 9em'>" + "".join(rows))

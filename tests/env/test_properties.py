@@ -12,7 +12,7 @@ from hypothesis import assume
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from ids import ALL, FIRST
-from properties import DEFAULT, SLOW, TIERS, holds, refusal
+from properties import DEFAULT, SLOW, TIERS, contents, holds, refusal
 
 from gymnosoma.agents.policies.config import read_config
 from gymnosoma.envs.core.env.task import task_arguments
@@ -60,18 +60,6 @@ def made(env_id, rows=None):
     if rows is None:
         return gymnasium.make(env_id, disable_env_checker=True).unwrapped
     return gymnasium.make_vec(env_id, num_envs=rows, max_episode_steps=5).unwrapped
-
-
-def contents(env):
-    """All that an environment's future depends on, to be compared: field by field, as records may have gaps."""
-    found = {}
-    for name, part in env.save().items():
-        if not isinstance(part, np.ndarray):
-            found[name] = repr(part)
-        else:
-            fields = part.dtype.names or [...]
-            found |= {f"{name}: {field}": np.ascontiguousarray(part[field]).tobytes() for field in fields}
-    return found
 
 
 def works(env, steps=2):

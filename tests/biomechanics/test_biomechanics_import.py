@@ -14,7 +14,7 @@ from gymnosoma.envs.neuromechanic import Neuromechanic, load
 
 pytestmark = pytest.mark.full
 
-OPENSIM = Path(__file__).parent / "opensim"
+OPENSIM = Path(__file__).parents[1] / "opensim"
 """Models of the OpenSim development team and what OpenSim computes for them; CC BY 3.0, see the README there."""
 
 
@@ -48,7 +48,7 @@ def test_lengths_arms_and_torques_are_opensims(name):
 @pytest.mark.parametrize("name", ["leg6dof9musc", "gait10dof18musc"])
 def test_lengths_and_arms_are_opensims_at_many_postures(name):
     """As above, at postures drawn here, by the package opensim itself."""
-    pytest.importorskip("opensim.simulation")  # the folder beside this file is a module opensim, too
+    pytest.importorskip("opensim.simulation")  # the folder tests/opensim is a module opensim, too
     import opensim
 
     opensim.Logger.setLevelString("Off")

@@ -27,7 +27,7 @@ from gymnosoma.envs.neuromechanic import Neuromechanic, equilibrate, load
 from gymnosoma.envs.neuromechanic.hindlimb import asset
 from gymnosoma.envs.neuromechanic.skeleton import curve
 
-OPENSIM = Path(__file__).parent / "opensim"
+OPENSIM = Path(__file__).parents[1] / "opensim"
 TEXT = (OPENSIM / "body_frame.osim").read_text()
 
 
@@ -157,7 +157,7 @@ def test_properties_without_effect_are_reported(tmp_path, kind):
     assert not import_model(written(tmp_path, slider(kind)))[1].ignored
     with pytest.raises(ValueError, match=r"u: ignore_activation_dynamics = true is not supported"):
         import_model(written(tmp_path, slider(kind, "<ignore_activation_dynamics>true</ignore_activation_dynamics>")))
-    guide = (Path(__file__).parents[1] / "docs" / "guides" / "import.md").read_text("utf-8")
+    guide = (Path(__file__).parents[2] / "docs" / "guides" / "import.md").read_text("utf-8")
     assert all(f"`{name}`" in guide for name in PROPERTIES[kind])
 
 
