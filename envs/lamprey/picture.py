@@ -1,4 +1,9 @@
-"""Picture of the lamprey: body with muscles, tracks, cord, motoneurons over time, and the goal of each task."""
+"""Pictures of the lamprey, and the goal of each task in them.
+
+``draw`` makes the rendered picture with body, muscles, tracks, cord and motoneurons over time; ``sketch`` describes the
+pixel observation. The functions ``sights``, ``goal`` and ``mark`` are registered for each class of tasks. The canvas is
+in ``core/draw``.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +16,7 @@ from scipy.interpolate import CubicSpline
 
 from ..core.draw import canvas as c
 from ..core.draw.canvas import Canvas, Panel
+from ..core.draw.pixels import WATER, Sketch
 from ..core.draw.view import Trail
 from .animal import Lamprey
 from .tasks import Economy, Escape, LampreyTask, Waypoints, present_waypoint
@@ -229,3 +235,31 @@ def _strip(canvas: Canvas, task: LampreyTask, trail: Trail) -> None:
         canvas.label(f"motoneurons, last {SECONDS:g} s", (left - 12, y + 0.5 * height + 9), c.MUTED, 9, (1.0, 0.5))
         canvas.label("head", (canvas.width - right + 8, y + 6), c.MUTED, 10)
         canvas.label("tail", (canvas.width - right + 8, y + height - 6), c.MUTED, 10)
+
+
+def sketch(task: Any, rows: Any, memory: Any) -> Sketch:
+    """Describe the pixel observation: each lamprey from above in water, at the centre."""
+    length, points = float(np.sum(task.animal.params.length)), task.animal.points(rows)
+    result = Sketch(rows["centre"], 3.0 * length, 0.3 * length, WATER)
+    mark(task, result, memory)
+    pieces = points.shape[1] - 1
+    place = (np.arange(pieces) + 0.5) / pieces
+    result.chain(points, 0.045 * length * np.sqrt(1.0 - 0.9 * place), SHADE)
+    result.disc(points[:, 0], 0.035 * length, c.WARM)
+    return result
+
+
+@singledispatch
+def mark(task: Any, sketch: Sketch, memory: Any) -> None:
+    """Draw the goal of a task into a pixel observation."""
+    sketch.direction(memory["goal"])
+
+
+@mark.register
+def _(task: Waypoints, sketch: Sketch, memory: Any) -> None:
+    sketch.target(present_waypoint(task, memory), task.radius)
+
+
+@mark.register
+def _(task: Economy, sketch: Sketch, memory: Any) -> None:
+    sketch.target(memory["place"], task.near)

@@ -1,4 +1,9 @@
-"""Picture of the whisker chain: whisker at its true width, pegs and forces, close-up, and traces as in Fig. 11."""
+"""Pictures of the whisker chain, and the goal of each task in them.
+
+``draw`` makes the rendered picture with whisker, pegs, forces, close-up and traces as in Fig. 11; ``sketch`` describes
+the pixel observation. The functions ``goal``, ``moment_goal`` and ``mark`` are registered for classes of tasks. The
+canvas is in ``core/draw``.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +16,7 @@ from scipy.interpolate import CubicSpline, make_interp_spline
 
 from ..core.draw import canvas as c
 from ..core.draw.canvas import Canvas, Panel
+from ..core.draw.pixels import Sketch
 from ..core.draw.view import Trail
 from ..core.env.hooks import Record
 from .animal import FAR, wrench_mean
@@ -84,6 +90,17 @@ def _(task: Whisk, view: Panel, trail: Trail) -> tuple[str, str]:
     view.polyline([(0, 0), 1.05 * length * np.array([np.cos(angle), np.sin(angle)])], c.GOAL, 1.5)
     error = np.rad2deg(task.hooks.info(trail.rows[-1:], trail.memory[-1:])["error"][0])
     return f"{error:.2f}°", "off the goal (green), on average"
+
+
+@singledispatch
+def moment_goal(task: Any, trail: Trail) -> float | None:
+    """Return the goal of the base moment, N m, if the task has one."""
+    return None
+
+
+@moment_goal.register
+def _(task: Hold, trail: Trail) -> float | None:
+    return float(trail.memory[-1]["goal"])
 
 
 def _outline(task: WhiskerTask, rows: NDArray[Any], smooth: bool = True) -> NDArray[np.float64]:
@@ -162,10 +179,10 @@ def _traces(canvas: Canvas, task: WhiskerTask, trail: Trail) -> None:
     left = WIDTH * canvas.width + 24.0
     width, top, gap = canvas.width - left - 24.0, 72.0, 8.0
     height = (canvas.height - top - 20.0 - 3 * gap) / 4
-    moment = "moment M, goal in green" if isinstance(task, Hold) else "moment M"
+    aim = moment_goal(task, trail)
     signals = (
         ("base angle", np.rad2deg(rows["link_angle"][:, 0]), "°", 20.0, c.INK),
-        (moment, wrench[:, 0], "N m", 0.1e-6, c.WARM),
+        ("moment M" if aim is None else "moment M, goal in green", wrench[:, 0], "N m", 0.1e-6, c.WARM),
         ("transverse force Fy", wrench[:, 2], "N", 5e-6, c.COLD),
         ("axial force Fx", wrench[:, 1], "N", 1e-6, c.GOAL),
     )
@@ -175,6 +192,37 @@ def _traces(canvas: Canvas, task: WhiskerTask, trail: Trail) -> None:
         area = (left, top + k * (height + gap), width, height)
         size = f"± {limit:g}°" if unit == "°" else f"± {c.quantity(limit, unit)}"
         panel = canvas.trace(area, rows["time"], values, duration, limit, colour, f"{name}  {size}")
-        if name == moment and isinstance(task, Hold):
-            goal = float(trail.memory[-1]["goal"])
-            panel.polyline([(panel.low[0], goal), (panel.high[0], goal)], c.GOAL, 1.0)
+        if unit == "N m" and aim is not None:
+            panel.polyline([(panel.low[0], aim), (panel.high[0], aim)], c.GOAL, 1.0)
+
+
+def sketch(task: Any, rows: Any, memory: Any) -> Sketch:
+    """Describe the pixel observation: each whisker from above, with the head on the left, and pegs unless hidden."""
+    length, nodes = rows["length"], task.animal.nodes(rows)
+    usual = task.animal.params.length
+    centre = np.stack([0.5 * length, np.zeros(len(rows))], 1)
+    result = Sketch(centre, 1.3 * length, 0.2 * usual)
+    side = length[:, None, None] * np.array([[-0.1, -1.0], [-0.1, 1.0]])
+    result.chain(side, 0.1 * length[:, None], SKIN)
+    mark(task, result, rows, memory)
+    places = np.linspace(0.02, 0.006, nodes.shape[1] - 1)
+    result.chain(nodes, places * length[:, None], WHISKER)
+    if "peg_place" not in task.hidden:
+        for o in range(task.animal.pegs):
+            at = rows["peg"][:, :, o]
+            there = np.hypot(at[:, 0], at[:, 1]) < 0.9 * FAR
+            radius = np.maximum(rows["peg_radius"][:, o, None], 0.02 * usual)
+            result.disc(np.where(there[:, None], at, np.nan), radius, c.INK)
+    return result
+
+
+@singledispatch
+def mark(task: Any, sketch: Sketch, rows: Any, memory: Any) -> None:
+    """Draw the goal of a task into a pixel observation."""
+
+
+@mark.register
+def _(task: Whisk, sketch: Sketch, rows: Any, memory: Any) -> None:
+    angle = np.array([task.sines(Record(one), time) for one, time in zip(memory, rows["time"], strict=True)])
+    way = 1.05 * rows["length"][:, None] * np.stack([np.cos(angle), np.sin(angle)], 1)
+    sketch.chain(np.stack([np.zeros_like(way), way], 1), 0.004 * task.animal.params.length, c.GOAL)

@@ -1,4 +1,9 @@
-"""Picture of the whisker rod: whisker on sandpaper, stick and slip, moment, base wrench, spectrum."""
+"""Pictures of the whisker rod.
+
+``draw`` makes the rendered picture with whisker, sandpaper, stick and slip, base wrench and spectrum; ``sketch``
+describes the pixel observation. The function ``goal`` is registered for each class of tasks. The canvas is in
+``core/draw``.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +16,7 @@ from scipy.interpolate import CubicSpline
 
 from ..core.draw import canvas as c
 from ..core.draw.canvas import Canvas, Panel
+from ..core.draw.pixels import Sketch
 from ..core.draw.view import Trail
 from .body import BANDS, surface
 from .sensor import level
@@ -188,3 +194,18 @@ def _traces(canvas: Canvas, trail: Trail) -> None:
             f"{BANDS[j]:g}", (left + (j + 0.5) * width / len(BANDS), area[1] + area[3] + 10), c.MUTED, 10, (0.5, 0.5)
         )
     canvas.label("power of the moment, log10 (nN m)², by band [Hz]", (left + 6, area[1] + 10), c.MUTED, 11)
+
+
+def sketch(task: Any, rows: Any, memory: Any) -> Sketch:
+    """Describe the pixel observation: each whisker from the side, with the plate at the top; the grid moves with it."""
+    length, points = rows["length"], task.animal.centreline(rows)
+    centre = np.stack([0.125 * length, 0.5 * length], 1)
+    origin = np.stack([rows["plate_position"], rows["plate_distance"]], 1)
+    result = Sketch(centre, 1.2 * length, 0.1 * task.animal.params.length, origin=origin)
+    ends = np.array([-1.0, 1.0]) * length[:, None]
+    thick = 0.1 * length[:, None]
+    plate = np.stack([ends, np.broadcast_to(rows["plate_distance"][:, None] + thick, ends.shape)], 2)
+    result.chain(plate, thick, GRIT)
+    result.chain(points, np.linspace(0.02, 0.006, points.shape[1] - 1) * length[:, None], WHISKER)
+    result.disc(np.zeros((len(rows), 2)), 0.04 * length[:, None], c.INK)
+    return result

@@ -1,4 +1,9 @@
-"""Picture of the worm: body, tracks, friction forces, kymogram, and the goal of each task."""
+"""Pictures of the worm, and the goal of each task in them.
+
+``draw`` makes the rendered picture with body, tracks, friction forces and kymogram; ``sketch`` describes the pixel
+observation. The functions ``sights``, ``goal`` and ``mark`` are registered for each class of tasks. The canvas is in
+``core/draw``.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +16,7 @@ from scipy.interpolate import CubicSpline
 
 from ..core.draw import canvas as c
 from ..core.draw.canvas import Canvas, Panel
+from ..core.draw.pixels import WATER, Sketch, shade
 from ..core.draw.view import Trail
 from .animal import Worm
 from .params import friction
@@ -25,6 +31,7 @@ The outline is an ellipse, as in Boyle, Berri & Cohen (2012), Front. Comput. Neu
 FLESH: c.Colour = (232, 206, 160)
 SHADE: c.Colour = (150, 112, 62)
 FORCE: c.Colour = (96, 84, 140)
+AGAR: c.Colour = (244, 232, 200)
 
 STRIP_HEIGHT, STRIP_SECONDS, STRIP_ANGLE = 116.0, 8.0, 0.8
 """Kymogram below the picture: height (pt), duration (s), and joint angle of the full colour (rad)."""
@@ -243,3 +250,39 @@ def _strip(canvas: Canvas, task: WormTask, trail: Trail) -> None:
         canvas.label(caption, (left - 12, y + 0.5 * height + 9), c.MUTED, 10, (1.0, 0.5))
         canvas.label("head", (canvas.width - right + 8, y + 6), c.MUTED, 10)
         canvas.label("tail", (canvas.width - right + 8, y + height - 6), c.MUTED, 10)
+
+
+def sketch(task: Any, rows: Any, memory: Any) -> Sketch:
+    """Describe the pixel observation: each worm from above, at the centre, on a medium between water and agar."""
+    length, points = rows["length"], task.animal.points(rows)
+    water, agar = (float(friction(sigma)[0]) for sigma in (0.0, 1.0))
+    felt = np.maximum(rows["friction_perpendicular"], 1e-12)
+    share = np.clip(np.log(felt / water) / np.log(agar / water), 0.0, 1.0)
+    paper = shade(WATER, AGAR, np.full(len(rows), 0.5) if task.hidden else share)
+    result = Sketch(rows["centre"], 2.4 * length, 0.3 * task.animal.params.length, paper)
+    mark(task, result, rows, memory)
+    pieces = points.shape[1] - 1
+    place = (2.0 * np.arange(pieces) + 1.0) / pieces - 1.0
+    width = RADIUS * np.sqrt(1.0 - place**2) * length[:, None]  # an ellipse
+    result.chain(points, width, SHADE)
+    result.disc(points[:, 0], 0.03 * length[:, None], c.WARM)
+    return result
+
+
+@singledispatch
+def mark(task: Any, sketch: Sketch, rows: Any, memory: Any) -> None:
+    """Draw the goal of a task into a pixel observation."""
+    if "goal" in (memory.dtype.names or ()):
+        sketch.direction(memory["goal"])
+
+
+@mark.register
+def _(task: Reach, sketch: Sketch, rows: Any, memory: Any) -> None:
+    sketch.target(memory["target"], 0.05 * task.animal.params.length)
+
+
+@mark.register
+def _(task: Follow, sketch: Sketch, rows: Any, memory: Any) -> None:
+    path, usual = np.stack([path_place(task, rows, memory, k) for k in (0, *task.ahead)], 1), task.animal.params.length
+    sketch.chain(path, 0.02 * usual, c.GOAL)
+    sketch.target(path[:, 0], 0.05 * usual)

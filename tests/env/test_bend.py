@@ -193,7 +193,7 @@ def test_impossible_senses_are_named(arguments, message):
 def test_pictures_are_those_of_a_row_alone(env_id):
     arguments = {"observation": "pixels", "history": 2, "observation_delay": 1}
     if "Pendulum" in env_id:  # whose package draws none
-        with pytest.raises(ValueError, match=r"observation must be 'fields' where .*pendulum has no pixels.py"):
+        with pytest.raises(ValueError, match=r"observation must be 'fields' where .*pendulum.picture has no sketch"):
             several(env_id, 3, **arguments)
         return
     # The ground jerks later in StandGains.
@@ -208,7 +208,7 @@ def test_pictures_are_those_of_a_row_alone(env_id):
 def test_pictures_show_body_goal_and_medium_where_they_are():
     from gymnosoma.envs.core.draw.pixels import GOAL, WATER
     from gymnosoma.envs.worm.params import friction
-    from gymnosoma.envs.worm.pixels import AGAR
+    from gymnosoma.envs.worm.picture import AGAR
 
     def picture(env_id, **options):
         seen, _ = gymnasium.make(env_id, observation="pixels", pixels=96).reset(seed=0, options=options)

@@ -1,14 +1,13 @@
-"""Pixel observations: small pictures drawn without a window, text or pygame.
+"""Pixel observations: small pictures of many rows, drawn by a kernel.
 
-``pixels.py`` in an animal's package defines the pictures: ``sketch(task, rows, memory)`` returns a `Sketch`. Hidden
-options of a task are not drawn.
+``picture.py`` in an animal's package describes them: ``sketch(task, rows, memory)`` returns a `Sketch`. Hidden options
+of a task are not drawn. The rendered picture of one animal is in ``view.py``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -16,15 +15,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arguments import whole
 from ..env.task import Rows, Task
+from .canvas import GOAL, PAPER, Colour
 
-SMALLEST, LARGEST = 32, 256
+SMALLEST_PICTURE, LARGEST_PICTURE = 32, 256
 """Smallest and largest width and height of a picture, pixels."""
 
-Colour = tuple[int, int, int]
-
-GOAL: Colour = (46, 139, 98)
-INK: Colour = (38, 46, 56)
-PAPER: Colour = (250, 249, 245)
 WATER: Colour = (214, 230, 238)
 
 
@@ -75,15 +70,15 @@ class Pixels:
         size: Width and height, pixels.
 
     Raises:
-        ValueError: If the size is out of range, or the animal's package has no ``pixels.py``.
+        ValueError: If the size is out of range, or the animal's ``picture.py`` has no ``sketch``.
     """
 
     def __init__(self, task: Task, size: int) -> None:
-        whole("pixels", size, SMALLEST, LARGEST)
+        whole("pixels", size, SMALLEST_PICTURE, LARGEST_PICTURE)
         package = type(task.animal).__module__.rpartition(".")[0]
-        if find_spec(f"{package}.pixels") is None:
-            raise ValueError(f"observation must be 'fields' where {package} has no pixels.py, got 'pixels'")
-        self._sketch = import_module(f"{package}.pixels").sketch
+        self._sketch = getattr(import_module(f"{package}.picture"), "sketch", None)
+        if self._sketch is None:
+            raise ValueError(f"observation must be 'fields' where {package}.picture has no sketch, got 'pixels'")
         self.task, self.size = task, size
         self._across = np.zeros((2, size))
 
