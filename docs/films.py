@@ -20,7 +20,7 @@ import numpy as np
 from imageio_ffmpeg import write_frames
 from PIL import Image
 
-from gymnosoma.agents.policies.fingerprints import of_files, of_sources, of_values
+from gymnosoma.agents.policies.fingerprints import files_digest, sources_digest, values_digest
 from gymnosoma.agents.policies.lookup import find_policy, shipped
 from gymnosoma.agents.policies.registry import all_ids, full_id, references_of
 from gymnosoma.envs import CATALOGUE
@@ -127,7 +127,7 @@ def paths(env_id: str) -> tuple[Path, Path]:
     """Return the files of an id's film and still."""
     modules = (f"gymnosoma.envs.{ANIMAL[env_id]}.{name}" for name in ("tasks", "picture"))
     policies = [find_policy(env_id, name).digest() for name in shown(env_id) if name]
-    key = of_values(policies, of_sources(*modules), of_files(Path(__file__)))
+    key = values_digest(policies, sources_digest(*modules), files_digest(Path(__file__)))
     name = f"{env_id.split('/')[1]}-{key[:8]}"
     return FOLDER / f"{name}.mp4", FOLDER / f"{name}.webp"
 

@@ -18,7 +18,7 @@ from gymnosoma.agents.benchmark.protocol import EPISODES
 from gymnosoma.agents.learning.search import CONSTANT
 from gymnosoma.agents.policies.agent import Policy, reference_policy
 from gymnosoma.agents.policies.evaluation import BENCHMARK_SEED, VALIDATION_SEED, evaluate
-from gymnosoma.agents.policies.fingerprints import of_id
+from gymnosoma.agents.policies.fingerprints import env_fingerprint
 from gymnosoma.agents.policies.lookup import find_policy, replay
 from gymnosoma.agents.policies.physiology import physiology
 from gymnosoma.agents.policies.registry import all_ids, full_id, references_of, task_class
@@ -144,7 +144,7 @@ def row(env_id: str, learned: Policy | None, episodes: int) -> dict[str, Any]:
     beyond = [f"{what} ({who})" for what, entry in body.items() for who in entry.get("beyond", ()) if who in names]
     content = {
         "id": env_id.split("/")[1],
-        "fingerprint": of_id(env_id, {}),
+        "fingerprint": env_fingerprint(env_id, {}),
         "floor": scale["floor"],
         "best": scale["best"],
         "closed": closed,

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from gymnosoma.agents.learning.search import Evolution
 from gymnosoma.agents.policies.agent import ControllerAgent
 from gymnosoma.agents.policies.evaluation import play_side_by_side
-from gymnosoma.agents.policies.fingerprints import of_id, of_values
+from gymnosoma.agents.policies.fingerprints import env_fingerprint, values_digest
 from gymnosoma.agents.policies.registry import controllers_digest, full_id, task_class
 from gymnosoma.agents.support.files import locked, replacing
 from gymnosoma.agents.support.workers import Workers, watched, workers
@@ -120,16 +120,18 @@ def search(
         start (E,): Scores of the initial parameters, in the unit shown to users.
         best (searches, generations, E): Best score after each generation.
     """
-    depends = of_values(of_id(env_id, oracle_of(env_id).env), controllers_digest(env_id), generations, population)
-    files, pieces = {}, {}
+    depends = values_digest(
+        env_fingerprint(env_id, oracle_of(env_id).env), controllers_digest(env_id), generations, population
+    )
+    files, jobs = {}, {}
     for first in range(0, episodes, TOGETHER):
         for number in range(SEARCHES):
             count = min(TOGETHER, episodes - first)
             name = f"{env_id.split('/')[1]}-{depends}-{first}-{number}-{count}"
             files[name] = folder / f"{name}.json"
             if not files[name].is_file():
-                pieces[name] = (env_id, first, count, number, generations, population, files[name])
-    outcomes = watched(engine.work(_search, pieces), pieces, "search", len(files) - len(pieces))
+                jobs[name] = (env_id, first, count, number, generations, population, files[name])
+    outcomes = watched(engine.work(_search, jobs), jobs, "search", len(files) - len(jobs))
     for name, _, error in outcomes.values():
         if error is not None:
             raise RuntimeError(f"{name} failed: {error}")

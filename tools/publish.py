@@ -28,7 +28,7 @@ from gymnosoma.agents.policies.agent import Policy
 from gymnosoma.agents.policies.card import CARD, WEIGHTS, add_scores
 from gymnosoma.agents.policies.evaluation import VALIDATION_SEED, evaluate
 from gymnosoma.agents.policies.evaluation import summary as scores_of
-from gymnosoma.agents.policies.fingerprints import of_id, of_values
+from gymnosoma.agents.policies.fingerprints import env_fingerprint, values_digest
 from gymnosoma.agents.policies.lookup import find_policy, outdated, shipped
 from gymnosoma.agents.policies.physiology import physiology
 from gymnosoma.agents.policies.registry import all_ids, task_class
@@ -267,7 +267,7 @@ def thresholds(rows: Sequence[tables.Row]) -> dict[str, tuple[float, float] | No
 
 def stamp(env_id: str, policies: Iterable[str]) -> str:
     """Return a digest of an id's behaviour and of policies, for a picture that shows them."""
-    return of_values(of_id(env_id, {}), [find_policy(env_id, name).digest() for name in policies])
+    return values_digest(env_fingerprint(env_id, {}), [find_policy(env_id, name).digest() for name in policies])
 
 
 def stale_pictures(root: Path) -> Iterator[str]:
@@ -305,7 +305,7 @@ def stale(root: Path) -> Iterator[str]:
         if not math.isclose(floor, scale["floor"], rel_tol=1e-3):
             yield f"assets/{NORMALISERS}: floor of {name} must be {floor}, got {scale['floor']}"
     for name, row in gates.items():
-        if row["fingerprint"] != of_id(f"gymnosoma/{name}", {}):
+        if row["fingerprint"] != env_fingerprint(f"gymnosoma/{name}", {}):
             yield f"docs/gates.csv: {name} has changed since the measurement"
         if (float(row["floor"]), float(row["best"])) != tuple(normalisers()[name][key] for key in SCALE[:2]):
             yield f"docs/gates.csv: {name} was measured on a different scale"
@@ -323,7 +323,7 @@ def stale(root: Path) -> Iterator[str]:
     if not measured.get("ids"):
         yield "docs/speed.json: fingerprints of the measured ids are missing"
     for name, fingerprint in measured.get("ids", {}).items():
-        if fingerprint != of_id(f"gymnosoma/{name}", {}):
+        if fingerprint != env_fingerprint(f"gymnosoma/{name}", {}):
             yield f"docs/speed.json: {name} has changed since the measurement"
     for page, text in ((GUIDE, tables_of_speed(measured)), (README, ratios(measured))):
         if text not in page.read_text("utf-8"):
@@ -335,7 +335,7 @@ def _stale_lines(lines: Iterable[Mapping[str, Any]], root: Path) -> Iterator[str
     groups = {(line["id"], line["entrant"]["name"], json.dumps(line["env"])): line for line in lines}
     for line in progress_bar(groups.values(), unit="entrant"):
         where = f"{PUBLISHED}: {results.name_of(line)}"
-        if line["fingerprint"] != of_id(line["id"], line["env"]):
+        if line["fingerprint"] != env_fingerprint(line["id"], line["env"]):
             yield f"{where}: the id has changed since the measurement"
         elif line["entrant"]["name"] == "trained":
             if line["entrant"]["digest"] != find_policy(line["id"], "trained").digest():

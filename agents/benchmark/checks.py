@@ -16,10 +16,10 @@ import numpy as np
 
 from gymnosoma.envs.core.env.documentation import normaliser
 
-from ..policies.fingerprints import of_id, of_values
+from ..policies.fingerprints import env_fingerprint, values_digest
 from ..policies.registry import task_class
 from ..support.workers import watched, workers
-from .entrants import Piece, Unchecked, check_trust, cpu, do, policy_of
+from .entrants import Job, Unchecked, check_trust, cpu, policy_of, run_job
 from .protocol import measure
 from .results import name_of, read
 from .statistics import of_points
@@ -55,16 +55,16 @@ def check(file: Path, trust: bool = False, retrain: int = 0, seed: int = 0, proc
     repeat, chosen at random with ``seed``.
     """
     lines = read(file)
-    pieces: dict[str, tuple[Any, ...]] = {}
+    jobs: dict[str, tuple[Any, ...]] = {}
     for number, each in enumerate(lines, 1):
-        pieces[f"line {number}: {name_of(each)}"] = (_different, each, file.parent, trust)
+        jobs[f"line {number}: {name_of(each)}"] = (_different, each, file.parent, trust)
     trained = [each for each in lines if each["mark"] and each["failed"] is None]
     for each in random.Random(seed).sample(trained, min(retrain, len(trained))):
-        pieces[f"{name_of(each)}, trained again"] = (_unlikely, each, lines, trust)
+        jobs[f"{name_of(each)}, trained again"] = (_unlikely, each, lines, trust)
     with workers(processes) as engine:
-        outcomes = watched(engine.work(_judged, pieces), pieces, "line")
+        outcomes = watched(engine.work(_judged, jobs), jobs, "line")
     differs, unchecked, checked = _gaps(lines), [], len(lines)
-    for k, name in enumerate(pieces):
+    for k, name in enumerate(jobs):
         reason, problem = ("", outcomes[name].error) if outcomes[name].error else outcomes[name].value
         if reason:
             unchecked.append(f"{name}: {reason}")
@@ -103,7 +103,7 @@ def _different(line: dict[str, Any], folder: Path, trust: bool) -> str:
     """Replay the policy of a line; return the difference found, or an empty string."""
     env_id, episodes = line["id"], line["episodes"]
     score, same = task_class(env_id).score, line["made"].get("cpu") == cpu()
-    claims: dict[str, Any] = {"fingerprint": of_id(env_id, line["env"])}
+    claims: dict[str, Any] = {"fingerprint": env_fingerprint(env_id, line["env"])}
     claims["score"] = {"name": score.name, "unit": score.unit}
     claims |= {} if line["mark"] else {"track": "open", "steps": 0, "failed": None}
     claims |= {"env": {}} if line["track"] == "fixed" else {}
@@ -118,7 +118,7 @@ def _different(line: dict[str, Any], folder: Path, trust: bool) -> str:
         policy = policy_of(line, folder, trust)
     except ValueError as error:
         return str(error)
-    if of_values(policy.env) != of_values(line["env"]):
+    if values_digest(policy.env) != values_digest(line["env"]):
         return f"env must be {policy.env}, that of its policy, got {line['env']}"
     again = measure(env_id, policy, episodes["count"])
     off = np.abs(np.subtract(again["scores"][: len(episodes["scores"])], episodes["scores"])) / width(env_id)
@@ -143,12 +143,12 @@ def _unlikely(line: Mapping[str, Any], lines: Sequence[Mapping[str, Any]], trust
         return "at least three trainings are needed for a prediction interval"
     name, count, marks = line["entrant"]["name"], line["episodes"]["count"], (line["mark"],)
     check_trust(name, trust)
-    piece = Piece(line["id"], name, line["seed"], marks, line["track"], count)
-    if piece.digest != line["entrant"]["digest"]:
+    job = Job(line["id"], name, line["seed"], marks, line["track"], count)
+    if job.digest != line["entrant"]["digest"]:
         raise Unchecked("the files or settings of the learner have changed")
     with tempfile.TemporaryDirectory() as place:
-        do(piece, Path(place))
-        (again,) = read(piece.file(Path(place)))
+        run_job(job, Path(place))
+        (again,) = read(job.file(Path(place)))
     score, others, n = again["episodes"]["mean"], of_points(same), len(same)
     half = float(t.ppf(0.995, n - 1) * math.sqrt(others.variance * (n + 1.0)))
     if abs(score - others.mean) <= half + MEAN * width(line["id"]):

@@ -1,7 +1,7 @@
 """Entrants of the benchmark: fixed policies, learners, and trainings with the recipe.
 
-The work consists of independent pieces: one policy on one environment, or one training with its measurements. Any
-process can run a piece. It writes one file at the end, so an interruption affects only unfinished pieces.
+The work consists of independent jobs: one policy on one environment, or one training with its measurements. Any
+process can run a job. It writes one file at the end, so an interruption affects only unfinished jobs.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from gymnosoma.envs.core.arguments import choice, one_of, printable, shown
 from ..learning.search import CONSTANT, search
 from ..policies.agent import Agent, FunctionAgent, Policy, reference_policy
 from ..policies.card import CARD, WEIGHTS, check_parameters
-from ..policies.fingerprints import of_files, of_id, of_sources, of_values
+from ..policies.fingerprints import env_fingerprint, files_digest, sources_digest, values_digest
 from ..policies.lookup import OWN, REPLAY, find_policy, shipped
 from ..policies.registry import controllers_digest, own_module, references_of, task_class, versions
 from ..support import progress
@@ -48,7 +48,7 @@ AGAIN = "use --restart to measure again, or another --folder"
 
 
 @dataclass(frozen=True)
-class Piece:
+class Job:
     """One policy on one environment, or one training of a learner.
 
     Args:
@@ -67,12 +67,12 @@ class Piece:
 
     @property
     def label(self) -> str:
-        """Name of the piece and of its files."""
+        """Name of the job and of its files."""
         parts = [self.env_id.split("/")[1], self.name, *([] if self.seed is None else [str(self.seed)])]
         return "-".join(re.sub(r"[^\w.-]+", "_", part) for part in parts)
 
     def file(self, folder: Path) -> Path:
-        """Return the file for the results of the piece."""
+        """Return the file for the results of the job."""
         return folder / "lines" / f"{self.label}.jsonl"
 
     def run(self, folder: Path) -> Path:
@@ -89,14 +89,14 @@ class Piece:
         if self.name == RECIPE:
             from ..learning.runs import recipe
 
-            return of_values(recipe(self.env_id))
+            return values_digest(recipe(self.env_id))
         learner, _ = find_learner(self.name)
         modules = [learners.__name__ if self.name in learners.LEARNERS else self.name.partition(":")[0]]
         modules += [getattr(learner, "__module__", modules[0])]
-        return of_values(of_sources(*modules, within=modules[0]), getattr(learner, "config", {}))
+        return values_digest(sources_digest(*modules, within=modules[0]), getattr(learner, "config", {}))
 
     def lines(self, folder: Path) -> list[dict[str, Any]] | None:
-        """Read the results of the piece, or return None if it is not finished.
+        """Read the results of the job, or return None if it is not finished.
 
         Raises:
             ValueError: If the file is damaged, or if settings, environment or entrant have changed.
@@ -112,7 +112,8 @@ class Piece:
             if value != getattr(self, key):
                 raise ValueError(f"{key} must be {value!r}, as in {str(file)!r}, got {getattr(self, key)!r}: {AGAIN}")
         changed = {
-            "the behaviour of the environment": lines[0]["fingerprint"] != of_id(self.env_id, lines[0]["env"]),
+            "the behaviour of the environment": lines[0]["fingerprint"]
+            != env_fingerprint(self.env_id, lines[0]["env"]),
             "the files or settings of the entrant": lines[0]["entrant"]["digest"] != self.digest,
             "the saved weights": not all(_intact(folder, each["weights"]) for each in lines if each["weights"]),
         }
@@ -122,12 +123,12 @@ class Piece:
         return lines
 
     def discard(self, folder: Path) -> None:
-        """Delete the results of the piece."""
+        """Delete the results of the job."""
         self.file(folder).unlink(missing_ok=True)
         shutil.rmtree(self.run(folder), ignore_errors=True)
 
 
-def pieces(
+def jobs(
     env_id: str,
     policies: Sequence[str] | None = None,
     entered: Sequence[str] = (),
@@ -135,8 +136,8 @@ def pieces(
     marks: Sequence[int] | None = None,
     track: str = "fixed",
     episodes: int | None = None,
-) -> list[Piece]:
-    """List the pieces of an environment, without missing policies, such as a trained one.
+) -> list[Job]:
+    """List the jobs of an environment, without missing policies, such as a trained one.
 
     Args:
         policies: Names of policies. By default, without learners: random, all references, best constant, the
@@ -155,14 +156,14 @@ def pieces(
         replayed = ["trained"] if not absent["trained"] else [*own][1:2] or [*own]
         policies = ["random", *own, CONSTANT, "trained", *(f"{REPLAY}{name}" for name in replayed)]
         policies = () if entered else policies
-    work = [Piece(env_id, name, episodes=count) for name in dict.fromkeys(policies) if not absent.get(name)]
+    work = [Job(env_id, name, episodes=count) for name in dict.fromkeys(policies) if not absent.get(name)]
     for name in dict.fromkeys(entered):
         budget, of = tuple(sorted(marks or MARKS)), track
         if name == RECIPE:
             from ..learning.runs import recipe
 
             budget, of = (max(marks or [recipe(env_id)["steps"]]),), "open"
-        work += [Piece(env_id, name, seed, budget, of, count) for seed in range(seeds)]
+        work += [Job(env_id, name, seed, budget, of, count) for seed in range(seeds)]
     return work
 
 
@@ -194,76 +195,76 @@ def playing(entrant: Entrant, name: str, env: dict[str, Any]) -> Policy:
     return Policy(name, make, env)
 
 
-def do(piece: Piece, folder: Path) -> None:
-    """Run a piece and write its file.
+def run_job(job: Job, folder: Path) -> None:
+    """Run a job and write its file.
 
     Raises:
         Unfinished: If its training failed. The file is written nevertheless and contains the reason.
     """
-    if piece.seed is None:
-        lines = [_play(piece, folder)]
+    if job.seed is None:
+        lines = [_play(job, folder)]
     else:
-        lines = [_by_recipe(piece, folder)] if piece.name == RECIPE else _train(piece, folder)
-    results.write(piece.file(folder), lines)
+        lines = [_by_recipe(job, folder)] if job.name == RECIPE else _train(job, folder)
+    results.write(job.file(folder), lines)
     for reason in (each["failed"] for each in lines if each["failed"] is not None):
         raise Unfinished(reason)
 
 
-def _play(piece: Piece, folder: Path) -> dict[str, Any]:
+def _play(job: Job, folder: Path) -> dict[str, Any]:
     """Measure a fixed policy."""
     config: dict[str, Any] = {}
-    if piece.name == CONSTANT:
-        reference, parameters, policy = search(piece.env_id)  # type: ignore[misc]
+    if job.name == CONSTANT:
+        reference, parameters, policy = search(job.env_id)  # type: ignore[misc]
         config = {"reference": reference, "parameters": parameters}
     else:
-        policy = find_policy(piece.env_id, piece.name)
-    run = Path(piece.name)
-    weights = _keep(run, folder) if policy.card and piece.name != "trained" and run.is_dir() else None
+        policy = find_policy(job.env_id, job.name)
+    run = Path(job.name)
+    weights = _keep(run, folder) if policy.card and job.name != "trained" and run.is_dir() else None
     started = time.process_time()
-    episodes = measure(piece.env_id, policy, piece.episodes)
+    episodes = measure(job.env_id, policy, job.episodes)
     seconds = time.process_time() - started
     rest = {"mark": 0, "steps": 0, "failed": None, "env": policy.env, "weights": weights}
-    return _line(piece, policy.name, config, episodes, (0.0, seconds), **rest)
+    return _line(job, policy.name, config, episodes, (0.0, seconds), **rest)
 
 
-def _by_recipe(piece: Piece, folder: Path) -> dict[str, Any]:
+def _by_recipe(job: Job, folder: Path) -> dict[str, Any]:
     """Train with the recipe in a run folder, or resume an interrupted training, and measure the result."""
     from ..learning import training
 
-    run, started = piece.run(folder), time.process_time()
-    env = {"split": "train"} if task_class(piece.env_id).hidden else {}
+    run, started = job.run(folder), time.process_time()
+    env = {"split": "train"} if task_class(job.env_id).hidden else {}
     with progress.hidden():
         resume = (run / "config.json").exists()
-        training.train(piece.env_id, run, steps=piece.marks[0], seed=piece.seed, resume=resume, env=env)
+        training.train(job.env_id, run, steps=job.marks[0], seed=job.seed, resume=resume, env=env)
     spent, started = time.process_time() - started, time.process_time()
-    policy = find_policy(piece.env_id, str(run))
-    episodes = measure(piece.env_id, policy, piece.episodes)
-    seconds, steps = (spent, time.process_time() - started), piece.marks[0]
+    policy = find_policy(job.env_id, str(run))
+    episodes = measure(job.env_id, policy, job.episodes)
+    seconds, steps = (spent, time.process_time() - started), job.marks[0]
     rest = {"mark": steps, "steps": steps, "failed": None, "env": policy.env, "weights": _keep(run, folder)}
-    return _line(piece, RECIPE, {}, episodes, seconds, **rest)
+    return _line(job, RECIPE, {}, episodes, seconds, **rest)
 
 
-def _train(piece: Piece, folder: Path) -> list[dict[str, Any]]:
+def _train(job: Job, folder: Path) -> list[dict[str, Any]]:
     """Train a learner and measure it at the marks.
 
     A training counts as zero actions if it raises an error, reports no policy, or reports a policy that fails.
     """
-    learner, load = find_learner(piece.name)
-    place, seed = piece.run(folder), piece.seed or 0
+    learner, load = find_learner(job.name)
+    place, seed = job.run(folder), job.seed or 0
     shutil.rmtree(place, ignore_errors=True)
-    budget = Budget(max(piece.marks), seed)
-    reports = Reports(place, budget, piece.marks)
+    budget = Budget(max(job.marks), seed)
+    reports = Reports(place, budget, job.marks)
     _seed_all(seed)
     failed, started, config = None, time.process_time(), dict(getattr(learner, "config", {}))
-    make_envs = environments(piece.env_id, budget, piece.track)
+    make_envs = environments(job.env_id, budget, job.track)
     try:
-        learner(make_envs, steps=budget.steps, seed=seed, report=reports, track=piece.track)
+        learner(make_envs, steps=budget.steps, seed=seed, report=reports, track=job.track)
     except BudgetSpent:
         pass
     except Exception as error:  # any error counts as a failure of the learner
         failed = _message(error)
     spent, lines = time.process_time() - started, []
-    for mark in piece.marks:
+    for mark in job.marks:
         steps = reports.at(mark)
         weights, reason, env, started = None, failed, {}, time.process_time()
         if steps is None:
@@ -272,16 +273,16 @@ def _train(piece: Piece, folder: Path) -> list[dict[str, Any]]:
             try:
                 entrant = load(reports.place(steps))
                 env = dict(getattr(entrant, "env", {}))
-                episodes = measure(piece.env_id, playing(entrant, piece.name, env), piece.episodes)
+                episodes = measure(job.env_id, playing(entrant, job.name, env), job.episodes)
             except Exception as error:
                 reason = _message(error)
             else:
                 weights = _keep(reports.place(steps), folder)
         if weights is None:
-            env, episodes = {}, measure(piece.env_id, find_policy(piece.env_id, "zero"), piece.episodes)
+            env, episodes = {}, measure(job.env_id, find_policy(job.env_id, "zero"), job.episodes)
         seconds = (spent, time.process_time() - started)
         rest = {"mark": mark, "steps": steps or 0, "failed": reason, "env": env, "weights": weights}
-        lines.append(_line(piece, piece.name, config, episodes, seconds, **rest))
+        lines.append(_line(job, job.name, config, episodes, seconds, **rest))
     shutil.rmtree(place, ignore_errors=True)
     return lines
 
@@ -294,17 +295,17 @@ def _message(error: Exception) -> str:
 
 
 def _line(
-    piece: Piece, name: str, config: dict[str, Any], episodes: dict[str, Any], seconds: tuple[float, float], **rest: Any
+    job: Job, name: str, config: dict[str, Any], episodes: dict[str, Any], seconds: tuple[float, float], **rest: Any
 ) -> dict[str, Any]:
     """Create a line of the results; ``rest`` are ``mark``, ``steps``, ``failed``, ``env`` and ``weights``."""
-    score = task_class(piece.env_id).score
+    score = task_class(job.env_id).score
     return {
         "$id": results.FORMAT,
-        "id": piece.env_id,
-        "fingerprint": of_id(piece.env_id, rest["env"]),
-        "entrant": {"name": name, "config": config, "digest": piece.digest},
-        "track": piece.track,
-        "seed": piece.seed or 0,
+        "id": job.env_id,
+        "fingerprint": env_fingerprint(job.env_id, rest["env"]),
+        "entrant": {"name": name, "config": config, "digest": job.digest},
+        "track": job.track,
+        "seed": job.seed or 0,
         "score": {"name": score.name, "unit": score.unit},
         "episodes": episodes,
         "seconds": {name: round(value, 3) for name, value in zip(("train", "evaluate"), seconds, strict=True)},
@@ -336,7 +337,7 @@ def _keep(source: Path, folder: Path) -> str:
     The subfolder appears when all files are on the disk.
     """
     files = _files(source)
-    digest = of_files(*files)
+    digest = files_digest(*files)
     if not _intact(folder, digest):
         place = folder / "weights" / digest
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -354,7 +355,7 @@ def _keep(source: Path, folder: Path) -> str:
 def _intact(folder: Path, digest: str) -> bool:
     """Return whether the files of a policy are complete in ``weights``."""
     place = folder / "weights" / digest
-    return place.is_dir() and of_files(*_files(place)) == digest
+    return place.is_dir() and files_digest(*_files(place)) == digest
 
 
 def _files(folder: Path) -> list[Path]:

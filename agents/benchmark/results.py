@@ -127,7 +127,7 @@ def write(file: Path, lines: Iterable[Mapping[str, Any]]) -> None:
 
 
 def gather(folder: Path) -> Path:
-    """Collect the lines of all pieces of a folder in its ``results.jsonl``, and return its path."""
+    """Collect the lines of all jobs of a folder in its ``results.jsonl``, and return its path."""
     write(
         folder / "results.jsonl", (line for file in sorted((folder / "lines").glob("*.jsonl")) for line in read(file))
     )

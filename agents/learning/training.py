@@ -12,7 +12,7 @@ from gymnosoma.envs.core.arguments import choice, whole
 
 from ..policies.answers import Answers
 from ..policies.config import CONFIG, RANGES, check_config, read_config
-from ..policies.fingerprints import of_id
+from ..policies.fingerprints import env_fingerprint
 from ..policies.registry import references_of, searched, task_of
 from ..support.files import check_folder, locked
 from .runs import Run, check_settings, recipe, versions_of
@@ -82,7 +82,7 @@ class Training:
         with locked("folder", folder):
             config = self.check(folder, resume=resume)
             config["versions"] = config["versions"] or versions_of(config["algorithm"])
-            config["fingerprint"] = config["fingerprint"] or of_id(self.env_id, config["env"])
+            config["fingerprint"] = config["fingerprint"] or env_fingerprint(self.env_id, config["env"])
             goal = self.steps or config["steps"]
             config["steps"] = max(goal, config["steps"])
             run = Run(folder, config, goal, self.checkpoint, stop=stop, watch=watch, resumed=resume)
@@ -136,7 +136,7 @@ class Training:
             for name, value in values.items():
                 if value != before.get(name):
                     raise ValueError(f"{part}{name} must be {before.get(name)!r}, as in the run, got {value!r}")
-        if of_id(self.env_id, config["env"]) != config["fingerprint"]:
+        if env_fingerprint(self.env_id, config["env"]) != config["fingerprint"]:
             raise ValueError(
                 f"folder {str(folder)!r} must contain a run of the current version of {self.env_id}, but the "
                 "environment has changed: train in another --folder"

@@ -21,21 +21,21 @@ NOISE = 1e-9
 """Absolute value below which a number counts as 0, such as the lean of a symmetric stance (rounding, up to 4e-13)."""
 
 
-def of_values(*values: Any) -> str:
+def values_digest(*values: Any) -> str:
     """Return a digest of plain values. The order of keys has no effect."""
     return hashlib.sha256(json.dumps(values, sort_keys=True, default=repr).encode()).hexdigest()[:16]
 
 
-def of_files(*paths: Path) -> str:
+def files_digest(*paths: Path) -> str:
     """Return a digest of the contents of files, in the order of the arguments."""
     digests = []
     for path in paths:
         with path.open("rb") as file:
             digests.append(hashlib.file_digest(file, "sha256").hexdigest())
-    return of_values(*digests)
+    return values_digest(*digests)
 
 
-def of_id(env_id: str, env: Mapping[str, Any]) -> str:
+def env_fingerprint(env_id: str, env: Mapping[str, Any]) -> str:
     """Return a fingerprint of an environment's behaviour: its spaces, its score and the first steps of some episodes.
 
     Observations and rewards have a scale of 1. They are rounded to six digits, and values below `NOISE` to 0, so that
@@ -44,7 +44,7 @@ def of_id(env_id: str, env: Mapping[str, Any]) -> str:
     """
     spec: Any = gymnasium.spec(env_id)
     env = {name: value for name, value in env.items() if name != "split"}
-    key = of_values(env_id, spec.kwargs, env)
+    key = values_digest(env_id, spec.kwargs, env)
     if key in _cache:
         return _cache[key]
     envs: Any = gymnasium.make_vec(env_id, num_envs=PROBES, **env)
@@ -59,7 +59,7 @@ def of_id(env_id: str, env: Mapping[str, Any]) -> str:
     finally:
         envs.close()
     counted = [np.where(np.abs(each) < NOISE, 0.0, each).ravel().tolist() for each in outputs]
-    _cache[key] = of_values(facts, [[f"{value + 0.0:.6g}" for value in each] for each in counted])
+    _cache[key] = values_digest(facts, [[f"{value + 0.0:.6g}" for value in each] for each in counted])
     return _cache[key]
 
 
@@ -67,7 +67,7 @@ _cache: dict[str, str] = {}
 """Fingerprints computed in this process, by key."""
 
 
-def of_sources(*modules: str, within: str = "gymnosoma") -> str:
+def sources_digest(*modules: str, within: str = "gymnosoma") -> str:
     """Return a digest of the sources of modules and of the modules that they import.
 
     Imports count if they are ``within`` the given package, in the module's own top-level package, or beside a module
@@ -89,7 +89,7 @@ def of_sources(*modules: str, within: str = "gymnosoma") -> str:
     animals = sorted({name.split(".")[2] for name in paths if name.startswith("gymnosoma.envs.")} - {"core"})
     folders = [Path(str(resources.files("gymnosoma.assets").joinpath(animal))) for animal in animals]
     tables = [path for folder in folders for path in sorted(folder.glob("*")) if path.is_file()]
-    return of_files(*(paths[name] for name in sorted(paths)), *tables)
+    return files_digest(*(paths[name] for name in sorted(paths)), *tables)
 
 
 def _spec(name: str) -> Any:

@@ -20,7 +20,7 @@ from gymnosoma.envs.core.arguments import one_of, printable, shown
 from .agent import Agent, ConstantAgent, FunctionAgent, Policy, RandomAgent, ReplayAgent, reference_policy
 from .card import CARD, WEIGHTS, load_policy, read_card
 from .evaluation import REPLAY_SEED, evaluate
-from .fingerprints import of_files, of_id, of_sources, of_values
+from .fingerprints import env_fingerprint, files_digest, sources_digest, values_digest
 from .registry import check_names, controllers_digest, full_id, own_module, references_of
 
 OWN = re.compile(r"[^\W\d][\w.]*:[^\W\d]\w*")
@@ -86,7 +86,7 @@ def _saved_policy(env_id: str, name: str, folder: Path) -> Policy:
         # The policy is not restricted to the split of its training.
         {key: value for key, value in card["env"].items() if key != "split"},
         card,
-        lambda: of_values({**card, "scores": {}}, of_files(*folder.glob(WEIGHTS))),
+        lambda: values_digest({**card, "scores": {}}, files_digest(*folder.glob(WEIGHTS))),
     )
 
 
@@ -118,7 +118,7 @@ def replay(env_id: str, policy: Policy, sources: int = 16) -> Policy:
 
 def outdated(env_id: str, policy: Policy) -> str | None:
     """Return a warning if the environment has changed since the policy was trained, else None."""
-    if not policy.card or of_id(env_id, policy.env) == policy.card["fingerprint"]:
+    if not policy.card or env_fingerprint(env_id, policy.env) == policy.card["fingerprint"]:
         return None
     return f"policy {policy.name!r} was trained on a different version of {env_id}; its score may not be meaningful"
 
@@ -154,7 +154,7 @@ def own_policy(name: str) -> Policy:
             raise ValueError(f"policy {name!r}: class {function!r} must have a method 'act', got {shown(act)}")
         return FunctionAgent(name, act, envs.task.action_size, True)
 
-    return Policy(name, make, dict(env), digest=lambda: of_sources(module, within=module))
+    return Policy(name, make, dict(env), digest=lambda: sources_digest(module, within=module))
 
 
 def _arguments(function: Callable[..., Any]) -> int:

@@ -17,7 +17,7 @@ from gymnosoma.envs.core.env.batch import SHARED
 from gymnosoma.envs.core.env.task import Task, load_task, task_arguments
 
 from ..controllers import Reference, module_of, references
-from .fingerprints import of_sources
+from .fingerprints import sources_digest
 
 ALGORITHMS = ("ppo", "sac", "cma", "supervised")
 
@@ -63,7 +63,7 @@ def references_of(env_id: str) -> dict[str, Reference]:
 
 def controllers_digest(env_id: str) -> str:
     """Return a digest of the source code of an environment's references."""
-    return of_sources(module_of(task_class(env_id)).__name__, within="gymnosoma.agents")
+    return sources_digest(module_of(task_class(env_id)).__name__, within="gymnosoma.agents")
 
 
 def searched(env_id: str, name: str) -> Reference:

@@ -1,7 +1,7 @@
-"""Workers for independent pieces of work: in this process, or in several processes.
+"""Workers for independent jobs: in this process, or in several processes.
 
-A piece is a whole training or an evaluation. If a piece fails, the other pieces continue. If a
-process dies, its piece is restarted in another. (joblib cannot do this: a dead worker ends all pieces.)
+A job is a whole training or an evaluation. If a job fails, the other jobs continue. If a
+process dies, its job is restarted in another. (joblib cannot do this: a dead worker ends all jobs.)
 """
 
 from __future__ import annotations
@@ -22,39 +22,39 @@ from . import progress
 from .progress import progress_bar
 
 RETRIES = 2
-"""Maximum number of restarts of a piece whose process died."""
+"""Maximum number of restarts of a job whose process died."""
 
 DIED = f"a process died, and again in each of {RETRIES} tries"
 
 
 class Unfinished(RuntimeError):
-    """Error if pieces of the work failed; results of the remaining pieces are saved."""
+    """Error if jobs of the work failed; results of the remaining jobs are saved."""
 
 
 class Outcome(NamedTuple):
-    """Outcome of a piece: its name, the return value of its function, and a one-line error message or None."""
+    """Outcome of a job: its name, the return value of its function, and a one-line error message or None."""
 
     name: str
     value: Any
     error: str | None
 
 
-Pieces = Mapping[str, Sequence[Any]]
-"""Arguments of each piece, by name of the piece; all values can be pickled."""
+Jobs = Mapping[str, Sequence[Any]]
+"""Arguments of each job, by name of the job; all values can be pickled."""
 
 
 class Workers:
-    """Workers that run pieces in this process, one after another. Base class of all workers."""
+    """Workers that run jobs in this process, one after another. Base class of all workers."""
 
     count = 1
-    """Number of pieces that run in parallel."""
+    """Number of jobs that run in parallel."""
 
-    def work(self, function: Callable[..., Any], pieces: Pieces) -> Iterator[Outcome]:
-        """Call a function with the arguments of each piece, and yield outcomes in the order of completion.
+    def work(self, function: Callable[..., Any], jobs: Jobs) -> Iterator[Outcome]:
+        """Call a function with the arguments of each job, and yield outcomes in the order of completion.
 
         The function must be defined at module level, and its return value must be picklable.
         """
-        for name, arguments in pieces.items():
+        for name, arguments in jobs.items():
             yield _called(name, function, arguments)
 
     def close(self) -> None:
@@ -62,7 +62,7 @@ class Workers:
 
 
 HERE = Workers()
-"""Workers that run all pieces in this process."""
+"""Workers that run all jobs in this process."""
 
 
 @contextmanager
@@ -70,7 +70,7 @@ def workers(processes: int = 1) -> Iterator[Workers]:
     """Start workers, and close them at the end of the block.
 
     Args:
-        processes: Number of processes; 1 runs all pieces in this process.
+        processes: Number of processes; 1 runs all jobs in this process.
 
     Raises:
         ValueError: If the number is out of range.
@@ -85,14 +85,14 @@ def workers(processes: int = 1) -> Iterator[Workers]:
 
 
 def watched(
-    outcomes: Iterator[Outcome], pieces: Pieces, unit: str, initial: int = 0, leave: bool = True
+    outcomes: Iterator[Outcome], jobs: Jobs, unit: str, initial: int = 0, leave: bool = True
 ) -> dict[str, Outcome]:
-    """Return the outcomes by name, in the order of the pieces, and show progress and failures until then.
+    """Return the outcomes by name, in the order of the jobs, and show progress and failures until then.
 
-    ``initial`` pieces were finished before.
+    ``initial`` jobs were finished before.
     """
     failed, ended = 0, {}
-    with progress_bar(total=initial + len(pieces), initial=initial, unit=unit, leave=leave) as bar:
+    with progress_bar(total=initial + len(jobs), initial=initial, unit=unit, leave=leave) as bar:
         for outcome in outcomes:
             if outcome.error is not None:
                 failed += 1
@@ -100,13 +100,13 @@ def watched(
             bar.set_postfix_str(f"{outcome.name}, {failed} failed, {bar.total - bar.n - 1} left", refresh=False)
             bar.update()
             ended[outcome.name] = outcome
-    return {name: ended[name] for name in pieces}
+    return {name: ended[name] for name in jobs}
 
 
 def _called(name: str, function: Callable[..., Any], arguments: Sequence[Any]) -> Outcome:
     try:
         return Outcome(name, function(*arguments), None)
-    except Exception as error:  # any error; the remaining pieces continue
+    except Exception as error:  # any error; the remaining jobs continue
         return Outcome(name, None, printable(f"{type(error).__name__}: {error}"))
 
 
@@ -132,14 +132,14 @@ class _Processes(Workers):
         self._free: list[ProcessPoolExecutor] = []
         self._running: dict[Future[Outcome], tuple[Any, ProcessPoolExecutor]] = {}
 
-    def work(self, function: Callable[..., Any], pieces: Pieces) -> Iterator[Outcome]:
-        waiting = [(name, arguments, RETRIES) for name, arguments in pieces.items()][::-1]
+    def work(self, function: Callable[..., Any], jobs: Jobs) -> Iterator[Outcome]:
+        waiting = [(name, arguments, RETRIES) for name, arguments in jobs.items()][::-1]
         running = self._running
         while waiting or running:
             while waiting and len(running) < self.count:
-                piece = waiting.pop()
+                job = waiting.pop()
                 pool = self._free.pop() if self._free else self._pool()
-                running[pool.submit(_called, piece[0], function, piece[1])] = piece, pool
+                running[pool.submit(_called, job[0], function, job[1])] = job, pool
             ended, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in ended:
                 (name, arguments, tries), pool = running.pop(future)

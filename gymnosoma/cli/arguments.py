@@ -12,7 +12,7 @@ import numpy as np
 import tyro
 from numpy.typing import NDArray
 
-from gymnosoma.agents.policies.fingerprints import of_values
+from gymnosoma.agents.policies.fingerprints import values_digest
 from gymnosoma.envs import Event
 from gymnosoma.envs.core.arguments import whole
 from gymnosoma.envs.core.env.batch import LARGEST, SMALLEST
@@ -113,7 +113,7 @@ def read_params_of(texts: Sequence[str]) -> dict[str, Any]:
 def folder_part(arguments: Mapping[str, Any]) -> str:
     """Return the suffix of a folder name for arguments of an environment, or a digest if it would be too long."""
     text = "".join(f"-{name}={arguments[name]}" for name in sorted(arguments))
-    return text if re.fullmatch(r"[\w.=-]{0,60}", text) else f"-{of_values(arguments)}"
+    return text if re.fullmatch(r"[\w.=-]{0,60}", text) else f"-{values_digest(arguments)}"
 
 
 def read_event(text: str) -> Event:

@@ -13,7 +13,7 @@ from gymnosoma.agents.benchmark import checks, entrants, protocol, results, tabl
 from gymnosoma.agents.benchmark.learners import LEARNERS
 from gymnosoma.agents.learning.search import CONSTANT
 from gymnosoma.agents.policies.card import read_card
-from gymnosoma.agents.policies.fingerprints import of_id
+from gymnosoma.agents.policies.fingerprints import env_fingerprint
 from gymnosoma.agents.policies.lookup import shipped
 from gymnosoma.agents.policies.registry import all_ids, full_id
 from gymnosoma.agents.support.files import check_folder, check_installed, locked, replacing
@@ -64,33 +64,31 @@ def run(
     if episodes is not None:
         whole("episodes", episodes, 2, protocol.MAX_EPISODES)
     names = [full_id(name) for name in ids] or all_ids()
-    pieces = [
-        piece for env_id in names for piece in entrants.pieces(env_id, policy, learner, seeds, marks, track, episodes)
-    ]
+    jobs = [job for env_id in names for job in entrants.jobs(env_id, policy, learner, seeds, marks, track, episodes)]
     libraries = {CONSTANT: "cma", entrants.RECIPE: "stable_baselines3", **LEARNERS}
-    check_installed(*(libraries[piece.name] for piece in pieces if piece.name in libraries))
-    digests = {piece.label: piece.digest for piece in pieces}  # fails early if a name is wrong
+    check_installed(*(libraries[job.name] for job in jobs if job.name in libraries))
+    digests = {job.label: job.digest for job in jobs}  # fails early if a name is wrong
     with locked("folder", folder), workers(processes) as engine:
         work: dict[str, Any] = {}
-        for piece in pieces:
+        for job in jobs:
             try:
-                finished = piece.lines(folder) is not None
+                finished = job.lines(folder) is not None
             except ValueError:
                 if not restart:
                     raise
-                piece.discard(folder)
+                job.discard(folder)
                 finished = False
             if not finished:
-                work[piece.label] = (piece, folder)
+                work[job.label] = (job, folder)
         try:
-            outcomes = watched(engine.work(entrants.do, work), work, "piece", len(digests) - len(work))
+            outcomes = watched(engine.work(entrants.run_job, work), work, "job", len(digests) - len(work))
         finally:  # also after Ctrl-C
             file = results.gather(folder)
-        lines = [line for piece in pieces if piece.file(folder).is_file() for line in results.read(piece.file(folder))]
+        lines = [line for job in jobs if job.file(folder).is_file() for line in results.read(job.file(folder))]
     show(tables.rows_of(lines))
-    trust = " --trust" * any(":" in piece.name for piece in pieces)
+    trust = " --trust" * any(":" in job.name for job in jobs)
     print(f"Results are in {file}; `gymnosoma benchmark check {file}{trust}` verifies them.")
-    missing = [outcomes[piece.label] for piece in pieces if not piece.file(folder).is_file()]
+    missing = [outcomes[job.label] for job in jobs if not job.file(folder).is_file()]
     problems = [f"{each.name} failed: {each.error}" for each in missing]
     problems += results.failures(lines)
     for problem in problems:
@@ -154,7 +152,7 @@ def table(
     # Results in a file are of one version of each id, so a line with the card's fingerprint stands for all of the id.
     same = {(file, line["id"]) for file, line in read if line["fingerprint"] == stored.get(line["id"])}
     others = [line for file, line in read if (file, line["id"]) not in same]
-    if changed := {line["id"] for line in others if line["fingerprint"] != of_id(line["id"], line["env"])}:
+    if changed := {line["id"] for line in others if line["fingerprint"] != env_fingerprint(line["id"], line["env"])}:
         print(f"Measured on another version of the environment: {', '.join(sorted(changed))}.")
     if out is not None:
         from gymnosoma.agents.benchmark.pictures import draw

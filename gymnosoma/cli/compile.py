@@ -42,9 +42,9 @@ def compile_(
     names = [full_id(name) for name in ids] or all_ids()
     arguments, before = {**read_arguments(env, param), "threads": threads}, jit.compiled()
     mixed = sorted(names, key=lambda name: names.index(name) % 5)  # neighbours share few kernels, see `cache.locked`
-    pieces = {f"{name.partition('/')[2]} x {count}": (name, count, arguments) for count in num_envs for name in mixed}
+    jobs = {f"{name.partition('/')[2]} x {count}": (name, count, arguments) for count in num_envs for name in mixed}
     with workers(processes) as crew:
-        outcomes = list(watched(crew.work(_compile, pieces), pieces, "part", leave=False).values())
+        outcomes = list(watched(crew.work(_compile, jobs), jobs, "part", leave=False).values())
     if failed := [f"{outcome.name}: {outcome.error}" for outcome in outcomes if outcome.error]:
         raise Unfinished("\n".join(failed))
     print(*(f"{outcome.name}: {outcome.value:.1f} s" for outcome in outcomes), sep="\n")

@@ -246,8 +246,8 @@ def _train_together(
     request: Training, folders: Mapping[int, Path], episodes: int, engine: Workers
 ) -> list[dict[str, Any]]:
     """Train and evaluate several seeds in parallel; existing runs continue from their last checkpoint."""
-    pieces = {str(place): (replace(request, seed=seed), place, episodes) for seed, place in folders.items()}
-    outcomes = watched(engine.work(_train_seed, pieces), pieces, "run")
+    jobs = {str(place): (replace(request, seed=seed), place, episodes) for seed, place in folders.items()}
+    outcomes = watched(engine.work(_train_seed, jobs), jobs, "run")
     failed = [f"{name}: {outcome.error}" for name, outcome in outcomes.items() if outcome.error is not None]
     if failed:
         raise Unfinished("; ".join(failed) + "; use --resume to continue")

@@ -15,7 +15,7 @@ from ids import ALL
 from pieces import marked
 
 from gymnosoma.agents.benchmark import checks, entrants, learners, results, tables
-from gymnosoma.agents.benchmark.entrants import Piece, pieces
+from gymnosoma.agents.benchmark.entrants import Job, jobs
 from gymnosoma.agents.benchmark.protocol import MAX_EPISODES, Budget, BudgetSpent, Reports, environments
 from gymnosoma.agents.benchmark.statistics import Estimate, combined, estimate, holm, of_points
 from gymnosoma.agents.learning.runs import recipe
@@ -23,7 +23,7 @@ from gymnosoma.agents.learning.sb3_env import SB3VecEnv
 from gymnosoma.agents.learning.search import CONSTANT, search
 from gymnosoma.agents.policies import fingerprints
 from gymnosoma.agents.policies.evaluation import BENCHMARK_SEED, SEARCH_SEED, VALIDATION_SEED, evaluate
-from gymnosoma.agents.policies.fingerprints import of_id
+from gymnosoma.agents.policies.fingerprints import env_fingerprint
 from gymnosoma.agents.policies.lookup import find_policy, shipped
 from gymnosoma.agents.policies.networks import Network
 from gymnosoma.agents.support.workers import RETRIES, watched, workers
@@ -116,15 +116,15 @@ def test_seeds_do_not_meet():
 
 
 def training(name, seed=0, marks=(60, 100), track="fixed"):
-    return Piece(SWIM, name, seed, marks, track, episodes=16)
+    return Job(SWIM, name, seed, marks, track, episodes=16)
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """Results of three trainings by somebody else's learner, and of the animal's own controller."""
     place = tmp_path_factory.mktemp("benchmark")
-    for piece in (*(training(HOLD, seed) for seed in range(3)), Piece(SWIM, "baseline", episodes=16)):
-        entrants.do(piece, place)
+    for job in (*(training(HOLD, seed) for seed in range(3)), Job(SWIM, "baseline", episodes=16)):
+        entrants.run_job(job, place)
     results.gather(place)
     return place
 
@@ -196,7 +196,7 @@ def test_a_check_finds_one_score_one_byte_and_one_seed(copy):
 def test_a_check_compares_all_that_a_replay_shows(copy, key, value, command, capsys):
     line = results.read(copy / "results.jsonl")[0]
     part = "score" if key in ("name", "unit") else "episodes" if isinstance(value, float) else None
-    also = {"fingerprint": of_id(SWIM, {})} if key == "env" else {}
+    also = {"fingerprint": env_fingerprint(SWIM, {})} if key == "env" else {}
     few = {"scores": line["episodes"]["scores"][:3]} if part == "episodes" else {}  # the rest cannot show the others
     changed(copy, **({part: line[part] | few | {key: value}} if part else {key: value}), **also)
     with pytest.raises(SystemExit) as end:
@@ -208,7 +208,7 @@ def test_a_check_compares_all_that_a_replay_shows(copy, key, value, command, cap
 
 def test_a_full_disk_leaves_no_half_weights(folder, tmp_path, monkeypatch):
     """Nor does it count as a failure of the learner; files that were damaged later are noticed."""
-    piece, full = training(HOLD), []
+    job, full = training(HOLD), []
 
     def stuck(path):
         if full or path.name.startswith("action"):
@@ -218,15 +218,15 @@ def test_a_full_disk_leaves_no_half_weights(folder, tmp_path, monkeypatch):
 
     monkeypatch.setattr(entrants, "replacing", stuck)
     with pytest.raises(OSError, match="No space"):
-        entrants.do(piece, tmp_path)
-    assert full and not [*(tmp_path / "weights").iterdir()] and piece.lines(tmp_path) is None
+        entrants.run_job(job, tmp_path)
+    assert full and not [*(tmp_path / "weights").iterdir()] and job.lines(tmp_path) is None
     monkeypatch.setattr(entrants, "replacing", files.replacing)
-    entrants.do(piece, tmp_path)
-    (tmp_path / "lines" / f"partial-{piece.label}.jsonl-{'0' * 32}").write_text("{")  # of a process that was killed
-    assert results.read(results.gather(tmp_path)) == piece.lines(tmp_path)
+    entrants.run_job(job, tmp_path)
+    (tmp_path / "lines" / f"partial-{job.label}.jsonl-{'0' * 32}").write_text("{")  # of a process that was killed
+    assert results.read(results.gather(tmp_path)) == job.lines(tmp_path)
     next((tmp_path / "weights").rglob("action.json")).write_text("[0.")
     with pytest.raises(ValueError, match="the saved weights changed"):
-        piece.lines(tmp_path)
+        job.lines(tmp_path)
 
 
 def test_an_edited_learner_is_another(folder, tmp_path, monkeypatch):
@@ -293,8 +293,8 @@ def test_a_small_file_does_not_fill_the_memory(tmp_path, monkeypatch):
 
 
 def test_trainings_that_fail_count_as_zero_actions(tmp_path, command, capsys):
-    entrants.do(Piece(SWIM, "zero", episodes=16), tmp_path)
-    (zero,) = results.read(Piece(SWIM, "zero").file(tmp_path))
+    entrants.run_job(Job(SWIM, "zero", episodes=16), tmp_path)
+    (zero,) = results.read(Job(SWIM, "zero").file(tmp_path))
     with pytest.raises(SystemExit) as end:
         command("benchmark", "run", "WormSwim-v0", "--learner", "fixtures.learner:fail", "fixtures.learner:endless",
                 "--seeds", 1, "--marks", 50, "--episodes", 16, "--folder", tmp_path)  # fmt: skip
@@ -316,9 +316,9 @@ def test_the_commands_repeat_nothing_and_refuse_other_settings(tmp_path, command
     assert "results.jsonl --trust` verifies" in capsys.readouterr().out
     first = (place / "results.jsonl").read_bytes()
     work = []
-    do = entrants.do
-    monkeypatch.setattr(entrants, "do", lambda piece, folder: (work.append(piece.label), do(piece, folder)))
-    Piece(SWIM, "baseline").file(place).unlink()
+    run = entrants.run_job
+    monkeypatch.setattr(entrants, "run_job", lambda job, folder: (work.append(job.label), run(job, folder)))
+    Job(SWIM, "baseline").file(place).unlink()
     command(*arguments, 4)
     assert work == ["WormSwim-v0-baseline"]
     assert [line["episodes"] for line in results.read(place / "results.jsonl")] == [
@@ -326,7 +326,7 @@ def test_the_commands_repeat_nothing_and_refuse_other_settings(tmp_path, command
     ]
     assert "episodes must be 4, as in" in error_of(*arguments, 5)
     command(*arguments, 5, "--restart")
-    file = Piece(SWIM, "baseline").file(place)
+    file = Job(SWIM, "baseline").file(place)
     file.write_text(file.read_text().replace('"seed"', '"seeds"'))
     assert "line 1: a line: seed is missing" in error_of(*arguments, 5)
     command(*arguments, 5, "--restart")
@@ -338,7 +338,7 @@ def test_the_commands_repeat_nothing_and_refuse_other_settings(tmp_path, command
     command("benchmark", "table", place / "results.jsonl", "--out", place / "tables")
     assert "| `WormSwim-v0` |" in (place / "tables" / "table.md").read_text()
     assert (place / "tables" / "table.png").stat().st_size > 5000
-    command("benchmark", "table", Piece(SWIM, HOLD, 0).file(place), PUBLISHED, "--ids", "WormSwim-v0")
+    command("benchmark", "table", Job(SWIM, HOLD, 0).file(place), PUBLISHED, "--ids", "WormSwim-v0")
     assert "ppo," in (words := capsys.readouterr().out.split()) and "WormReach-v0" not in words
 
 
@@ -361,12 +361,12 @@ def test_a_table_makes_only_environments_of_unknown_fingerprint(tmp_path, comman
 @pytest.mark.full
 def test_the_recipe_and_the_best_constant_can_be_entered(tmp_path, monkeypatch):
     monkeypatch.setattr(entrants, "search", lambda env_id: search(env_id, generations=1))
-    entrants.do(Piece(SWIM, entrants.RECIPE, 0, (9000,), episodes=4), tmp_path)
-    entrants.do(Piece(SWIM, CONSTANT, episodes=4), tmp_path)
+    entrants.run_job(Job(SWIM, entrants.RECIPE, 0, (9000,), episodes=4), tmp_path)
+    entrants.run_job(Job(SWIM, CONSTANT, episodes=4), tmp_path)
     results.gather(tmp_path)
     assert verdict(tmp_path) == ([], [], 2)
-    assert {piece.name for piece in pieces(SWIM)} >= {"random", "baseline", CONSTANT, "replay of trained"}
-    (one,) = pieces(SWIM, entered=[entrants.RECIPE], seeds=1)
+    assert {job.name for job in jobs(SWIM)} >= {"random", "baseline", CONSTANT, "replay of trained"}
+    (one,) = jobs(SWIM, entered=[entrants.RECIPE], seeds=1)
     assert (one.marks, one.track) == ((recipe(SWIM)["steps"],), "open")
 
 
@@ -375,7 +375,7 @@ def test_the_recipe_and_the_best_constant_can_be_entered(tmp_path, monkeypatch):
 def test_shipped_learners_play_as_they_learned(name, tmp_path):
     """A few thousand steps."""
     most = 30_000 if name == "cma" else 9000  # a generation takes 25,600
-    entrants.do(training(name, marks=(most,)), tmp_path)
+    entrants.run_job(training(name, marks=(most,)), tmp_path)
     (line,) = results.read(results.gather(tmp_path))
     assert line["failed"] is None and 5000 < line["steps"] <= most
     assert verdict(tmp_path) == ([], [], 1)
@@ -472,8 +472,8 @@ PIECES = ("a", "fails", "dies", "b", "dies once", "c")
 
 def test_a_process_that_dies_takes_nothing_with_it(tmp_path):
     with workers(processes=2) as engine:
-        pieces = {name: (tmp_path, name) for name in PIECES}
-        found = {name: rest for name, *rest in watched(engine.work(marked, pieces), pieces, "piece").values()}
+        jobs = {name: (tmp_path, name) for name in PIECES}
+        found = {name: rest for name, *rest in watched(engine.work(marked, jobs), jobs, "job").values()}
         assert tuple(found) == PIECES  # "dies" is the last to end
         assert found.pop("dies") == [None, f"a process died, and again in each of {RETRIES} tries"]
         assert found.pop("fails") == [None, "ValueError: two lines"]

@@ -15,7 +15,7 @@ import pytest
 from gymnosoma.agents.benchmark import results
 from gymnosoma.agents.learning.training import train
 from gymnosoma.agents.policies import fingerprints
-from gymnosoma.agents.policies.fingerprints import of_id, of_sources
+from gymnosoma.agents.policies.fingerprints import env_fingerprint, sources_digest
 from gymnosoma.agents.support.files import locked
 from gymnosoma.envs.core.files import replacing
 from gymnosoma.envs.worm import tasks
@@ -84,7 +84,7 @@ def test_a_run_is_of_the_environment_that_it_began_with(tmp_path, monkeypatch):
     train(SWIM, tmp_path / "run", resume=True)
     config = json.loads((tmp_path / "run" / "config.json").read_text())
     monkeypatch.setattr(fingerprints, "_cache", {})
-    assert config["fingerprint"] == of_id(SWIM, config["env"])
+    assert config["fingerprint"] == env_fingerprint(SWIM, config["env"])
     monkeypatch.setattr(fingerprints, "_cache", {})
 
     def reward(self, row, memory):
@@ -97,13 +97,13 @@ def test_a_run_is_of_the_environment_that_it_began_with(tmp_path, monkeypatch):
 
 def test_the_code_of_an_animal_is_its_own_and_what_it_imports(tmp_path, monkeypatch):
     """An edit of the lamprey's body leaves what was found of the worm; one of the worm's or of the core's does not."""
-    before, real, changed = of_sources("gymnosoma.envs.worm.animal"), fingerprints._spec, {}
+    before, real, changed = sources_digest("gymnosoma.envs.worm.animal"), fingerprints._spec, {}
     for name in ("worm.body", "core.kernels.lanes", "lamprey.body", "worm.tasks"):
         spec = copy.copy(real(f"gymnosoma.envs.{name}"))
         (tmp_path / f"{name}.py").write_text(Path(spec.origin).read_text() + "# edited\n")
         spec.origin = str(tmp_path / f"{name}.py")
         monkeypatch.setattr(fingerprints, "_spec", lambda each, spec=spec: spec if each == spec.name else real(each))
-        changed[name] = of_sources("gymnosoma.envs.worm.animal") != before
+        changed[name] = sources_digest("gymnosoma.envs.worm.animal") != before
     assert changed == {"worm.body": True, "core.kernels.lanes": True, "lamprey.body": False, "worm.tasks": False}
 
 
@@ -158,7 +158,7 @@ def test_a_planted_link_is_not_followed(tmp_path, monkeypatch):
 @pytest.mark.parametrize("env_id", ["gymnosoma/StandGains-v0", "gymnosoma/HindlimbHold-v0"])
 def test_rounding_is_no_other_behaviour(env_id, monkeypatch):
     """A figure that stands symmetrically leans by nothing but rounding, which is another one on another processor."""
-    usual, make = of_id(env_id, {}), gymnasium.make_vec
+    usual, make = env_fingerprint(env_id, {}), gymnasium.make_vec
 
     def shaken(by, *arguments, **given):
         envs = make(*arguments, **given)
@@ -176,4 +176,4 @@ def test_rounding_is_no_other_behaviour(env_id, monkeypatch):
     for by, same in ((2e-16, True), (1e-5, False)):
         monkeypatch.setattr(fingerprints, "_cache", {})
         monkeypatch.setattr(gymnasium, "make_vec", functools.partial(shaken, by))
-        assert (of_id(env_id, {}) == usual) == same
+        assert (env_fingerprint(env_id, {}) == usual) == same

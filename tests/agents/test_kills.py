@@ -135,7 +135,7 @@ def kept(tmp_path_factory):
     """A run, a result, and recordings."""
     folder = tmp_path_factory.mktemp("kept")
     train(SWIM, folder / "run", "ppo", steps=2000, num_envs=8)
-    entrants.do(entrants.Piece(SWIM, "random", episodes=2), folder)
+    entrants.run_job(entrants.Job(SWIM, "random", episodes=2), folder)
     angles = np.sin(np.linspace(0.0, 9.0, 60)[:, None] - np.linspace(0.0, 6.0, 24))
     np.savetxt(folder / "angles.csv", angles, delimiter=",")
     np.save(folder / "angles.npy", angles)

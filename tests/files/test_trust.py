@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gymnosoma.agents.benchmark import entrants, learners, results, tables
-from gymnosoma.agents.benchmark.entrants import Piece
+from gymnosoma.agents.benchmark.entrants import Job
 from gymnosoma.agents.benchmark.pictures import draw
 from gymnosoma.agents.policies import card
 from gymnosoma.agents.policies.lookup import shipped
@@ -27,7 +27,7 @@ LURE = "[/red]|`$x_\\1 <b>"
 def line(tmp_path_factory):
     """A line of results, of zero actions."""
     place = tmp_path_factory.mktemp("results")
-    entrants.do(Piece(SWIM, "zero", episodes=2), place)
+    entrants.run_job(Job(SWIM, "zero", episodes=2), place)
     return results.read(results.gather(place))[0]
 
 

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 import tyro
 from tqdm import tqdm
 
-from gymnosoma.agents.policies.fingerprints import of_id
+from gymnosoma.agents.policies.fingerprints import env_fingerprint
 
 from .environments import IDS, environments
 from .first import first
@@ -72,7 +72,7 @@ def speed(
         rows = function(animal, repeats)
         figures[title] = [asdict(row) for row in rows]
     labels = [row["what"].partition(",")[0] for rows in figures.values() for row in rows]
-    ids = {name: of_id(f"gymnosoma/{name}", {}) for names in IDS.values() for name in names if name in labels}
+    ids = {name: env_fingerprint(f"gymnosoma/{name}", {}) for names in IDS.values() for name in names if name in labels}
     measured = {"machine": machine(), "ids": ids, "figures": figures}
     print(tables(measured))
     if write:
