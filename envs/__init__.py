@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .core.env.task import tolerance
     from .core.model.control import OpenLoop, Schedule
     from .core.model.events import Event
-    from .core.model.run import simulate
+    from .core.model.simulate import simulate
     from .core.model.trajectory import Trajectory
 
 __all__ = [
@@ -61,7 +61,7 @@ _PLACES = {
     "core.env.task": ("tolerance",),
     "core.model.control": ("OpenLoop", "Schedule"),
     "core.model.events": ("Event",),
-    "core.model.run": ("simulate",),
+    "core.model.simulate": ("simulate",),
     "core.model.trajectory": ("Trajectory",),
 }
 """Names imported on first use, because an environment needs few of them."""

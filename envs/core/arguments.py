@@ -189,7 +189,7 @@ def read_params(name: str, argument: Any, usual: Any, **same: Any) -> Any:
             if key not in names:
                 raise ValueError(f"{name}: {shown(key)} is not known; allowed are {', '.join(names)}")
         try:
-            params = dataclasses.replace(usual, **{key: _frozen(value) for key, value in argument.items()})
+            params = dataclasses.replace(usual, **{key: frozen(value) for key, value in argument.items()})
         except (ValueError, TypeError) as error:
             raise ValueError(f"{name}: {error}") from None
     else:
@@ -200,11 +200,11 @@ def read_params(name: str, argument: Any, usual: Any, **same: Any) -> Any:
     return params
 
 
-def _frozen(value: Any) -> Any:
+def frozen(value: Any) -> Any:
     """Convert lists and arrays to tuples, recursively."""
     if isinstance(value, np.ndarray):
         value = value.tolist()
-    return tuple(map(_frozen, value)) if isinstance(value, list | tuple) else value
+    return tuple(map(frozen, value)) if isinstance(value, list | tuple) else value
 
 
 def plain(value: Any) -> Any:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..core.arguments import number, numbers, shown, whole
 from ..core.model.control import Schedule
-from ..core.model.run import simulate
+from ..core.model.simulate import simulate
 from ..core.model.trajectory import Trajectory
 from .animal import Lamprey
 from .isolated import IsolatedCord

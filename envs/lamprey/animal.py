@@ -169,6 +169,7 @@ class Lamprey(InLanes):
     """Parameters that have no effect without a cord."""
     varied = ("muscle_gain", "muscle_stiffness", "damping", "water", "feedback")
     solvers: Mapping[str, tuple[str, ...]] = {"scheme": tuple(_SCHEMES)}
+    argument_types: Mapping[str, type] = {"params": LampreyParams}
     failures: Mapping[float, str] = {
         BENT: f"a joint was bent beyond {LARGEST_JOINT_ANGLE:g} rad",
         BROKEN: "the state is not finite",

@@ -78,6 +78,7 @@ class IsolatedCord(InLanes):
         "neurons": Signal("(sides, P, S)", "1", "outputs of left and right cells, by population"),
     }
 
+    argument_types: Mapping[str, type] = {"params": LampreyParams}
     failures: Mapping[float, str] = {BROKEN: "the state is not finite"}
     solvers: Mapping[str, tuple[str, ...]] = {}
 

@@ -114,6 +114,7 @@ class Whisker(InLanes):
     drive_names = ("base_acceleration", "acceleration_x", "acceleration_y")
     varied = ("length", "mass", "stiffness", "damping")
     solvers: Mapping[str, tuple[str, ...]] = {"scheme": tuple(_SCHEMES)}
+    argument_types: Mapping[str, type] = {"params": WhiskerParams}
     failures: Mapping[float, str] = {
         UNSOLVED: "the equations of a step were not solved",
         BROKEN: "the state is not finite",

@@ -118,6 +118,7 @@ class WhiskerRod(InLanes):
     drive_size = 3
     varied = ("density", "youngs_modulus", "damping")
     solvers: Mapping[str, tuple[str, ...]] = {"scheme": tuple(_SCHEMES)}
+    argument_types: Mapping[str, type] = {"params": WhiskerRodParams, "relief": Relief}
     failures: Mapping[float, str] = {
         FLIPPED: "the tip lies along the plate, so that more than the tip touches it",
         BURIED: "an inner part of the whisker is behind the plate, so that more than the tip touches it",

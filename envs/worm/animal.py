@@ -100,6 +100,7 @@ class Worm(InLanes):
 
     varied = ("length", "mass", "stiffness", "control_gain")
     solvers: Mapping[str, tuple[str, ...]] = {"scheme": tuple(_SCHEMES)}
+    argument_types: Mapping[str, type] = {"params": WormParams}
     failures: Mapping[float, str] = {FOLDED: "a joint folded back to 180 degrees", BROKEN: "the state is not finite"}
 
     def __init__(

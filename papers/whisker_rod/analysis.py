@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.signal import welch
 
-from gymnosoma.envs.core.model.run import simulate
+from gymnosoma.envs.core.model.simulate import simulate
 from gymnosoma.envs.core.model.trajectory import Trajectory
 from gymnosoma.envs.whisker_rod import WhiskerRod
 from gymnosoma.envs.whisker_rod.params import table

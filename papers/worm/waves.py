@@ -13,7 +13,7 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure, SubFigure
 from numpy.typing import NDArray
 
-from gymnosoma.envs.core.model.run import ensemble
+from gymnosoma.envs.core.model.simulate import ensemble
 from gymnosoma.envs.worm import Worm, WormParams, medium
 from gymnosoma.envs.worm.kymogram import SineKymogram
 from gymnosoma.envs.worm.params import table

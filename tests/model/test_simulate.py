@@ -7,7 +7,7 @@ import pytest
 
 from gymnosoma.envs import Event, OpenLoop, Schedule, simulate
 from gymnosoma.envs.core.model.animal import Animal
-from gymnosoma.envs.core.model.run import ensemble
+from gymnosoma.envs.core.model.simulate import ensemble
 from gymnosoma.envs.lamprey import IsolatedCord, Lamprey
 from gymnosoma.envs.neuromechanic import Neuromechanic
 from gymnosoma.envs.neuromechanic.standing import reflex_input, standing
@@ -201,8 +201,8 @@ def test_an_ensemble_is_what_simulate_records():
 
 
 def test_signals_alone_are_kept(monkeypatch):
-    for name in ("LARGEST", "NEAR"):  # little memory: it is emptied on the way
-        monkeypatch.setattr(f"gymnosoma.envs.core.model.run.{name}", 2000)
+    for name in ("MOST_NUMBERS", "USUAL_NUMBERS"):  # little memory: it is emptied on the way
+        monkeypatch.setattr(f"gymnosoma.envs.core.model.simulate.{name}", 2000)
     given = {
         "start": {"stiffness": [1e-10, 2e-7, 1e-9]},
         "events": [Event(0.21, {"friction_parallel": [1e-6, 4e-6, 3e-6]})],
@@ -222,9 +222,8 @@ def test_signals_are_those_of_the_rows(monkeypatch, animal):
     drive = np.full(animal.drive_size, 0.1)
     whole = simulate(animal, drive, 300 * animal.dt, 2 * animal.dt)
     made = {name: animal.signal(whole.rows, name) for name in animal.signals if name != "time"}
-    monkeypatch.setattr("gymnosoma.envs.core.model.trajectory.NEAR", 20_000)
-    for name in ("LARGEST", "NEAR"):
-        monkeypatch.setattr(f"gymnosoma.envs.core.model.run.{name}", 3_000)
+    for name in ("MOST_NUMBERS", "USUAL_NUMBERS"):
+        monkeypatch.setattr(f"gymnosoma.envs.core.model.simulate.{name}", 3_000)
     for given in ({}, {"signals": tuple(animal.signals)}):
         run = simulate(animal, drive, 300 * animal.dt, 2 * animal.dt, **given)
         for name, values in made.items():

@@ -7,7 +7,7 @@ import pytest
 from scipy.linalg import null_space
 
 from gymnosoma.envs import simulate
-from gymnosoma.envs.core.model.run import ensemble
+from gymnosoma.envs.core.model.simulate import ensemble
 from gymnosoma.envs.lamprey import Lamprey, LampreyParams
 from gymnosoma.envs.lamprey.analysis import Swimming, swim
 from gymnosoma.envs.neuromechanic import Neuromechanic, equilibrate, growth, linearise

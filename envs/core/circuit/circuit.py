@@ -87,6 +87,8 @@ class Circuit:
             if not all(isinstance(each, kind) for each in members) or len(members) > MAX_CELLS:
                 raise ValueError(f"{name} must be at most {MAX_CELLS} of type {kind.__name__}, got {shown(members)}")
             object.__setattr__(self, name, members)
+        if isinstance(self.antagonists, Mapping):
+            object.__setattr__(self, "antagonists", _make("antagonists", Antagonists, self.antagonists))
         if not isinstance(self.each_synapse, bool):
             raise ValueError(f"each_synapse must be true or false, got {shown(self.each_synapse)}")
         if self.step is not None:
@@ -268,8 +270,6 @@ class Circuit:
                 raise ValueError(f"{name} must be a list of tables, got {shown(tables)}")
         output = table.pop("output", {})
         _check_keys("output", output, ["muscles", "antagonists"])
-        if "antagonists" in output:
-            output = {**output, "antagonists": _make("antagonists", Antagonists, output["antagonists"])}
         elsewhere = ("populations", "projections", "senses", "muscles", "antagonists")
         own = [f.name for f in fields(cls) if f.name not in elsewhere]
         _check_keys("circuit", table, [*own, "population", "projection", "sense", "output"])

@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arguments import number, shown, whole, within
+from ..arguments import frozen, number, shown, whole, within
 from ..kernels.stepper import check_rows
 from .quantities import Option, Signal, labels, signal_table
 
@@ -51,6 +51,8 @@ class Animal(ABC):
     """Signals that can be read from rows; ``{signals}`` in the docstring of the class becomes a table of them."""
     solvers: Mapping[str, tuple[str, ...]]
     """Allowed values of each attribute that selects a solver and is also an argument."""
+    argument_types: Mapping[str, type] = {}
+    """Dataclasses of the constructor's arguments by name, for `from_plain`."""
     cells: tuple[str, ...] = ()
     """Names of the populations in the signal ``neurons`` (sides, populations, segments), if there is one."""
 
@@ -75,6 +77,28 @@ class Animal(ABC):
     def __reduce__(self) -> tuple[Any, ...]:
         args, kwargs = self._init_arguments
         return _make, (type(self), args, kwargs, self.threads)
+
+    @classmethod
+    def from_plain(cls, arguments: Mapping[str, Any]) -> Self:
+        """Make an animal from plain data, such as the arguments in a trajectory's file.
+
+        Args:
+            arguments: Arguments of the constructor by name. Lists become tuples; a mapping becomes an object of the
+                argument's class in `argument_types`.
+        """
+        values = {name: frozen(value) for name, value in arguments.items()}
+        for name, kind in cls.argument_types.items():
+            if isinstance(fields := values.get(name), Mapping):
+                values[name] = kind(**{field: frozen(value) for field, value in fields.items()})
+        return cls(**values)
+
+    def default_drive(self) -> Any:
+        """Return the controller that `simulate` uses if no drive is passed: the animal's own at the paper's parameters.
+
+        It is defined in the package's controllers, which are loaded here. Override it in an animal of another package
+        that is to run without them.
+        """
+        return import_module("gymnosoma.agents.controllers").own_drive(self)
 
     @property
     def drive_names(self) -> tuple[str, ...]:

@@ -7,12 +7,10 @@ import json
 import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import MISSING, fields, is_dataclass
 from itertools import product
 from operator import itemgetter
 from pathlib import Path
-from types import UnionType
-from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,10 +32,7 @@ ABOUT, ROWS = "about", "rows"
 NAME = r"\w[^\x00-\x1f\x7f-\x9f,\"]*"
 """Pattern of the names of signals in a file, which become the columns of tables."""
 
-NEAR = 1 << 20
-"""Bytes of rows that are restored in one block, small enough to stay in the cache."""
-
-FEW = 8
+MOST_LINES = 8
 """Largest number of components of a signal that are plotted as lines; more are plotted as an image."""
 
 COMPONENTS = {"N m, N, N": "moment force_x force_y", 2: "x y", 3: "x y z", 4: "w x y z"}
@@ -283,7 +278,7 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
     def _panels(self, name: str) -> list[tuple[str, str, NDArray[np.float64]]]:
         """Return the name, unit and values of the panels of a signal: one, or one for each component."""
         values, unit, width = self[name], self.unit(name), self[name].shape[-1]
-        if "," not in unit and (values.ndim < 3 or self._axes(name) or not width <= FEW < values[0].size):
+        if "," not in unit and (values.ndim < 3 or self._axes(name) or not width <= MOST_LINES < values[0].size):
             return [(name, unit, values)]
         parts = COMPONENTS.get(unit, COMPONENTS.get(width, "")).split() or range(width)
         return [(f"{name}_{part}", (unit.split(", ") * width)[k], values[..., k]) for k, part in enumerate(parts)]
@@ -291,9 +286,9 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
     def plot(self, *names: str) -> NDArray[Any]:
         """Plot signals over time with matplotlib, one panel each.
 
-        A signal with more than `FEW` numbers is drawn as an image: a kymogram of the body with the head or base on top,
-        or a raster of all neurons by side and population. Vectors along the body, and signals of several units such as
-        ``base_wrench``, have a panel for each component.
+        A signal with more than `MOST_LINES` numbers is drawn as an image: a kymogram of the body with the head or base
+        on top, or a raster of all neurons by side and population. Vectors along the body, and signals of several units
+        such as ``base_wrench``, have a panel for each component.
 
         Returns:
             (panels,) array of Axes: ``[0].figure`` is the figure.
@@ -312,7 +307,7 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
         figure, axes = pyplot.subplots(len(panels), 1, sharex=True, squeeze=False, layout="constrained", figsize=size)
         for ax, (name, unit, signal) in zip(axes[:, 0], panels, strict=True):
             values, label = signal.reshape(len(signal), -1), textwrap.fill(f"{name} [{unit}]".removesuffix(" []"), 28)
-            if values.shape[1] <= FEW:
+            if values.shape[1] <= MOST_LINES:
                 ax.plot(self.time, values, label=labels(name, signal.shape[1:], self._axes(name)))
                 ax.set_ylabel(label)
                 if values.shape[1] > 1:
@@ -364,27 +359,4 @@ def _make_animal(about: Mapping[str, Any], model: Animal | type[Animal] | None) 
         raise ValueError(f"the animal must be {kind.__name__}, got {shown(name)}")
     if not isinstance(arguments, dict):
         raise ValueError(f"arguments must be a table, got {shown(arguments)}")
-    hints = get_type_hints(kind.__init__)
-    return kind(**{key: _built(hints.get(key, Any), each) for key, each in arguments.items()})
-
-
-def _built(hint: Any, value: Any) -> Any:
-    """Convert a JSON value to the type of an argument or field, by its annotation."""
-    kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
-    if isinstance(value, dict):
-        for kind in (kind for kind in kinds if isinstance(kind, type) and is_dataclass(kind)):
-            hints, needed = get_type_hints(kind), {field.name for field in fields(kind) if field.default is MISSING}
-            if needed <= value.keys():  # if not, it is a mapping of changes or a description
-                return kind(**{key: _built(hints.get(key, Any), each) for key, each in value.items()})
-    if isinstance(value, list):
-        for kind in kinds:
-            origin = get_origin(kind) or kind
-            if origin is np.ndarray:
-                return np.array(value)
-            if hasattr(kind, "_fields"):
-                return kind(*map(_built, get_type_hints(kind).values(), value))
-            if origin is tuple:
-                parts = get_args(kind)
-                each = parts[:1] * len(value) if parts[1:] == (...,) else parts or (Any,) * len(value)
-                return tuple(map(_built, each, value))
-    return value
+    return kind.from_plain(arguments)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
 from typing import Any, overload
 
 import numpy as np
@@ -28,11 +27,9 @@ AT_ONCE = 50_000
 AHEAD = 1 << 16
 """Numbers of an animal's drive that are requested in advance: few enough to stay in the cache."""
 
-LARGEST = 1 << 23
-"""Numbers that temporary records may take when only signals are kept, 64 MB."""
-
-NEAR, FEW = 1 << 20, 16
-"""Such records take 8 MB if `FEW` moments of every animal fit, because reused memory is faster than new memory."""
+MOST_NUMBERS, USUAL_NUMBERS, LEAST_MOMENTS = 1 << 23, 1 << 20, 16
+"""Numbers in temporary records when only signals are kept: at most 64 MB, and 8 MB if `LEAST_MOMENTS` moments of every
+animal fit, because reused memory is faster than new memory."""
 
 
 @overload
@@ -236,7 +233,7 @@ def ensemble(
 def _held(animal: Animal, drive: Any, hold: float | None) -> tuple[Any, float]:
     """Return the drive and its hold (s); the default drive is the animal's own controller."""
     if drive is None:
-        drive = import_module("gymnosoma.agents.controllers").own_drive(animal)  # environments do not depend on agents
+        drive = animal.default_drive()
         hold = 1.0 / rate if hold is None and (rate := getattr(drive, "control_rate", None)) else hold
     return drive, animal.dt if hold is None else hold
 
@@ -341,7 +338,7 @@ class _Record:
         numbers = len(rows) * rows.dtype.itemsize // 8
         width = last + 1
         if signals is not None:
-            width = min(width, max(NEAR // numbers, min(LARGEST // numbers, FEW), 2))
+            width = min(width, max(USUAL_NUMBERS // numbers, min(MOST_NUMBERS // numbers, LEAST_MOMENTS), 2))
         self.moments = np.empty((len(rows), width), rows.dtype)
         self.moments[:, 0] = rows
         self.first, self.full = 0, width - 1
