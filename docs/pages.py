@@ -209,7 +209,7 @@ def parameters(name: str) -> str:
 
 def constants(animal: str) -> str:
     """Return a table of the printed constants with their sources, or the README of the model files."""
-    folder = Path(gymnosoma.__file__).parent / "assets" / animal
+    folder = Path(gymnosoma.__file__).parents[1] / "assets" / animal
     rows = []
     for path in sorted(folder.glob("*.toml")):
         for name, entry in tomllib.loads(path.read_text("utf-8")).items():

@@ -3,14 +3,10 @@
 ``import gymnosoma`` registers all environments, so that ``gymnasium.make("gymnosoma/WormSwim-v0")`` works.
 """
 
-from importlib.util import find_spec
+from pathlib import Path
 
-if find_spec(".envs", __name__) is None:
-    raise ImportError(
-        "symbolic links are missing: gymnosoma/envs must link to ../envs, and also agents, assets, biomechanics and "
-        "recordings. Run 'git config core.symlinks true' and 'git checkout -- gymnosoma' (on Windows in developer "
-        "mode), or install the package with 'pip install .'"
-    )
+if not (Path(__file__).parent / "envs").is_dir():  # in a clone, the folders of the subpackages are in its root
+    __path__.append(str(Path(__file__).resolve().parents[1]))
 
 from . import envs
 

@@ -17,7 +17,9 @@ import gymnosoma
 from gymnosoma.envs import CATALOGUE
 
 ROOT = Path(__file__).resolve().parents[2]
-MAPPED = tuple(path.name for path in (ROOT / "gymnosoma").iterdir() if path.is_symlink())
+SETUPTOOLS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]
+MAPPED = tuple(folder for folder in SETUPTOOLS["package-dir"].values() if folder != "gymnosoma")
+"""Folders of the root that are subpackages of the package."""
 
 
 def run(*command, cwd, env=None):
@@ -41,14 +43,16 @@ def test_version_is_what_the_package_says():
 
 
 def files():
-    """Names of what belongs to this checkout, as git tells, or to this sdist; without links and published weights."""
+    """Names of what belongs to this checkout, as git tells, or to this sdist; without published weights."""
     if (ROOT / ".git").exists():
         names = run("git", "ls-files", "-c", "-o", "--exclude-standard", cwd=ROOT).splitlines()
     else:
         names = (ROOT / "gymnosoma.egg-info" / "SOURCES.txt").read_text().splitlines()
-    left = {f"gymnosoma/{name}" for name in MAPPED}
-    left |= {name for name in names if name.startswith("docs/results/weights/")}
-    return [name for name in dict.fromkeys(names) if name not in left and (ROOT / name).is_file()]
+    return [
+        name
+        for name in dict.fromkeys(names)
+        if not name.startswith("docs/results/weights/") and (ROOT / name).is_file()
+    ]
 
 
 def build(what, folder):
