@@ -27,8 +27,8 @@ from gymnosoma.envs import CATALOGUE
 from gymnosoma.envs.core.env.documentation import figures, summary
 from gymnosoma.envs.core.model.animal import ANIMALS
 from gymnosoma.envs.neuromechanic import Neuromechanic
-from gymnosoma.envs.neuromechanic.keys import KINDS
-from gymnosoma.envs.neuromechanic.reader import OPTIONAL, REQUIRED, Key, Per
+from gymnosoma.envs.neuromechanic.model.reader import OPTIONAL, REQUIRED, Key, Per
+from gymnosoma.envs.neuromechanic.model.tables import KINDS
 from tools.gates import published_rows
 from tools.live import build
 
@@ -229,7 +229,7 @@ def model_keys() -> str:
     head = "key", "value", "default", "meaning"
     parts = []
     for kind, keys in KINDS.items():
-        rows = [(f"`{key}`", *rest) for key, *rest in described(keys)]
+        rows = [(f"`{key}`", *rest) for key, *rest in described(keys.keys)]
         parts.append((f"`[{kind}]`\n\n" if kind else "") + table(head, rows))
     return "\n\n".join(parts) + "\n"
 

@@ -1,14 +1,12 @@
 """Musculoskeletal models with nervous systems, after Bunderson et al. (2012)."""
 
-from .analysis import growth, linearise
+from .analysis import equilibrate, growth, linearise, refuse_contacts
 from .animal import Neuromechanic, at_joints
-from .curves import HIGHEST, cubics
-from .equilibrium import equilibrate, refuse_contacts
-from .keys import MUJOCO_CURVES, THELEN_CURVES
-from .model import Model, load
-from .modules import Module
+from .model import Model, cubics, load
+from .model.reader import LARGEST
+from .model.tables import HIGHEST, MUJOCO_CURVES, THELEN_CURVES
 from .muscles import COMPLIANT_TENDON, RIGID_TENDON
-from .reader import LARGEST
+from .nerves import Module
 
 __all__ = [
     "COMPLIANT_TENDON",

@@ -20,12 +20,12 @@ from ..core.model.animal import MAX_THREADS, Animal, time_step
 from ..core.model.quantities import Signal
 from .body import BROKEN, FAST, SCHEMES, SINGULAR, evaluate, follow, limit_torque, take_rows, take_steps
 from .contact import SOLVERS, collide
-from .layout import WRITTEN
 from .model import Model, load
-from .modules import Module, chain
+from .model.layout import WRITTEN
+from .model.reader import SMALLEST
 from .muscles import rest_fibres
+from .nerves import Module, chain
 from .params import PHYSICAL, PULSE, WRENCH
-from .reader import SMALLEST
 
 _NEEDED = {"strength": "muscles", "friction": "contacts", "delay": "delays"}
 

@@ -15,15 +15,17 @@ from numpy.typing import NDArray
 
 from gymnosoma.envs.neuromechanic import Neuromechanic
 from gymnosoma.envs.neuromechanic.analysis import (
+    Infeasible,
     Shortcut,
+    equilibrate,
     growth,
     linearise,
     most_stable,
+    posture,
     sample_patterns,
     shortcut,
     stiff_pattern,
 )
-from gymnosoma.envs.neuromechanic.equilibrium import Infeasible, equilibrate, posture
 from gymnosoma.envs.neuromechanic.hindlimb import PAW_FORCE, POSTURE, hindlimb
 
 from ..paper import COLOURS, Sheet, mark_printed

@@ -8,13 +8,15 @@ from scipy.stats import kstest
 from gymnosoma.biomechanics import characteristic_roots
 from gymnosoma.envs import simulate
 from gymnosoma.envs.neuromechanic import Module, Neuromechanic, equilibrate, linearise
-from gymnosoma.envs.neuromechanic.analysis import growth, sample_patterns, shortcut
-from gymnosoma.envs.neuromechanic.equilibrium import (
+from gymnosoma.envs.neuromechanic.analysis import (
     Infeasible,
     Unreachable,
+    growth,
     muscle_limits,
     posture,
     quadratic_program,
+    sample_patterns,
+    shortcut,
 )
 from gymnosoma.envs.neuromechanic.hindlimb import PAW_FORCE, asset, hindlimb
 

@@ -14,11 +14,11 @@ from gymnosoma.envs.neuromechanic import Neuromechanic, equilibrate, growth, lin
 from gymnosoma.envs.neuromechanic.analysis import (
     central_pattern,
     most_stable,
+    posture,
     sample_patterns,
     shortcut,
     stiff_pattern,
 )
-from gymnosoma.envs.neuromechanic.equilibrium import posture
 from gymnosoma.envs.neuromechanic.hindlimb import PAW_FORCE, POSTURE, hindlimb
 from gymnosoma.envs.neuromechanic.tasks import HindlimbHold
 from gymnosoma.envs.whisker_chain import Whisker, WhiskerParams, follow

@@ -1,19 +1,21 @@
-"""Reading of model files and mappings, and key-by-key checks of their tables."""
+"""Reading of a model's tables: keys, forms of values, names and signals. `tables` lists the keys themselves.
+
+A `Form` checks one value and converts it, `read` checks one table key by key, and `Names` resolves the names that
+tables use for each other. Checks of files and of whole models are elsewhere, in `loading` and `build`.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.arguments import shown
-from ..core.files import read_toml
-from . import nerves
+from ...core.arguments import shown
+from .. import nerves
 
 LIMITS = dict.fromkeys(("muscle", "neuron", "cylinder", "motor", "inputs"), 1024)
 LIMITS |= {"curve": 256, "pieces of curves": 8192, "wraps": 2048}
@@ -27,55 +29,10 @@ LARGEST = 1e9
 SMALLEST = 1e-12
 """Smallest value of a number that must be greater than 0."""
 
-_DEEPEST = 8  # levels of tables and lists; valid models have up to 6
-_ENTRIES = LIMITS["body"] ** 2  # in one table or list; the key B of a length needs most
-_KEY, _TEXT = 100, 200  # characters
-
-# Files and mappings
-
-
-def read_file(source: str | Path, what: str) -> dict[str, Any]:
-    """Return the contents of an untrusted TOML file; error messages start with ``what``."""
-    try:
-        path = Path(source)
-        if path.suffix.lower() in (".osim", ".xml", ".mjb"):
-            raise ValueError("load it with gymnosoma.biomechanics.load, or convert it to TOML with 'gymnosoma import'")
-        return plain(read_toml(path))
-    except (OSError, ValueError, TypeError) as error:
-        raise ValueError(f"{what} {str(source)!r} cannot be read: {error}") from None
-
-
-def plain(value: Any, path: str = "", depth: int = 0) -> Any:
-    """Copy a description into dicts, lists and Python numbers, and check sizes, names and magnitudes."""
-    if isinstance(value, np.ndarray | np.generic):
-        value = value.tolist()
-    here = path or "model"
-    if isinstance(value, Mapping | list | tuple):
-        if depth == _DEEPEST:
-            raise ValueError(f"{here} is nested too deeply: {_DEEPEST} levels of tables and lists are allowed")
-        if len(value) > _ENTRIES:
-            raise ValueError(f"{here} must have at most {_ENTRIES} entries, got {len(value)}")
-    if isinstance(value, Mapping):
-        for key in value:
-            if not (key and _is_text(key, _KEY)):
-                raise ValueError(f"{here}: a name must have 1 to {_KEY} printable characters, got {shown(key)}")
-        return {key: plain(part, f"{path}.{key}" if path else key, depth + 1) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(part, f"{here}[{i}]", depth + 1) for i, part in enumerate(value)]
-    if isinstance(value, str):
-        expect(_is_text(value, _TEXT), here, f"have at most {_TEXT} printable characters", value)
-    elif isinstance(value, int | float):
-        expect(not abs(value) > LARGEST, here, f"be a number within -{LARGEST:g} and {LARGEST:g}", value)
-    return value
-
 
 def is_number(value: Any) -> bool:
     """Return whether a value is a finite number; booleans are not numbers."""
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def _is_text(value: Any, most: int) -> bool:
-    return isinstance(value, str) and len(value) <= most and value.isprintable()
 
 
 def listed(names: Iterable[str]) -> str:
@@ -95,6 +52,9 @@ def limit(kind: str, count: int, path: str) -> None:
     if count > LIMITS[kind]:
         raise ValueError(f"{path}: a model has at most {LIMITS[kind]} {kind}, got {count}")
 
+
+Tables = Mapping[str, Any]
+"""Tables of a kind by name, as in the file."""
 
 # Names
 
@@ -206,6 +166,36 @@ class Names:
         return inputs.index(name)
 
 
+def ordered(kind: str, after: Mapping[str, Sequence[str]], key: str) -> list[str]:
+    """Return the names in an order that puts each after the names in its list; raise ValueError for a cycle."""
+    order: dict[str, None] = {}
+    for first in after:
+        way: dict[str, Iterator[str]] = {} if first in order else {first: iter(after[first])}
+        while way:
+            name = next(reversed(way))
+            for other in way[name]:
+                if other in way:
+                    names = list(way)
+                    cycle = " -> ".join([*names[names.index(other) :][:20], other])
+                    raise ValueError(f"{kind}.{other}.{key} makes a cycle: {cycle}")
+                if other not in order:
+                    way[other] = iter(after[other])
+                    break
+            else:
+                del way[name]
+                order[name] = None
+    return list(order)
+
+
+def across(side: NDArray[np.float64], axis: NDArray[np.float64], path: str, value: Any) -> NDArray[np.float64]:
+    """Return the unit vector along the part of ``side`` perpendicular to ``axis``; ``path`` is the key of ``side``."""
+    side = side - (side @ axis) * axis
+    size = np.linalg.norm(side)
+    other = "normal" if path.endswith("tangent") else "the axis"
+    expect(bool(size >= 1e-6), path, f"not be parallel to {other}", value)
+    return side / size
+
+
 # Tables
 
 REQUIRED, OPTIONAL = object(), object()
@@ -259,31 +249,159 @@ class Key(NamedTuple):
         return not self.types or entries["type"] in self.types
 
 
-def read(keys: Sequence[Key], values: Any, path: str, names: Names) -> dict[str, Any]:
-    """Check a table key by key and return its values with defaults; error messages start with ``path``."""
-    expect(isinstance(values, Mapping), path, "be a table", values)
-    entries: dict[str, Any] = {}
-    labels: list[str] = []
-    for key in keys:
-        if not key.applies(entries):
-            continue
-        labels.append(key.name)
-        default = key.default.values[entries[key.default.key]] if isinstance(key.default, Per) else key.default
-        value = values.get(key.name, default)
-        if value is REQUIRED:
-            strange = [name for name in values if name not in {each.name for each in keys}]
-            raise ValueError(f"{path}.{key.name} is missing{f', and {strange[0]} is not known' if strange else ''}")
-        entries[key.name] = None if value is OPTIONAL else key.form.read(value, f"{path}.{key.name}", names)
-    for name in values:
-        if name not in labels:
-            raise ValueError(f"{path}.{name} is not known; allowed are {listed(labels)}")
-    return entries
+class Table:
+    """Keys of a table, and a check of its values together.
+
+    Args:
+        keys: Allowed keys.
+        check: Function of the values, as returned by `read`, and of the table's path in the model. It raises ValueError
+            if the values do not go together.
+    """
+
+    def __init__(self, *keys: Key, check: Callable[[dict[str, Any], str], None] = lambda values, path: None) -> None:
+        self.keys, self.check = keys, check
+
+    def read(self, table: Any, path: str, names: Names) -> dict[str, Any]:
+        """Check a table and return its values with defaults; error messages start with ``path``."""
+        expect(isinstance(table, Mapping), path, "be a table", table)
+        values: dict[str, Any] = {}
+        labels: list[str] = []
+        for key in self.keys:
+            if not key.applies(values):
+                continue
+            labels.append(key.name)
+            default = key.default.values[values[key.default.key]] if isinstance(key.default, Per) else key.default
+            value = table.get(key.name, default)
+            if value is REQUIRED:
+                strange = [name for name in table if name not in {each.name for each in self.keys}]
+                raise ValueError(f"{path}.{key.name} is missing{f', and {strange[0]} is not known' if strange else ''}")
+            values[key.name] = None if value is OPTIONAL else key.form.read(value, f"{path}.{key.name}", names)
+        for name in table:
+            if name not in labels:
+                raise ValueError(f"{path}.{name} is not known; allowed are {listed(labels)}")
+        self.check(values, path)
+        return values
+
+    def read_all(self, kind: str, tables: Tables, names: Names) -> dict[str, dict[str, Any]]:
+        """Read all tables of a kind, by name."""
+        return {name: self.read(table, f"{kind}.{name}", names) for name, table in tables.items()}
 
 
-def across(side: NDArray[np.float64], axis: NDArray[np.float64], path: str, value: Any) -> NDArray[np.float64]:
-    """Return the unit vector along the part of ``side`` perpendicular to ``axis``; ``path`` is the key of ``side``."""
-    side = side - (side @ axis) * axis
-    size = np.linalg.norm(side)
-    other = "normal" if path.endswith("tangent") else "the axis"
-    expect(bool(size >= 1e-6), path, f"not be parallel to {other}", value)
-    return side / size
+# Forms of values. Each check takes a value, its path in the model, and the names that it can refer to.
+
+
+def number(low: float = -np.inf, high: float = np.inf) -> Form:
+    """Return the form of a number from ``low`` to ``high``."""
+    says = f"from {low:g} to {high:g}" if high < np.inf else f"of at least {low:g}" if low > -np.inf else ""
+
+    def check(value: Any, path: str, names: Names) -> float:
+        expect(is_number(value) and low <= value <= high, path, f"be a number {says or 'that is finite'}", value)
+        return float(value)
+
+    return Form(f"number {says}".strip(), check)
+
+
+def vector(*sizes: int) -> Form:
+    """Return the form of a list of numbers with one of the ``sizes``; by default, one number per joint."""
+
+    def check(value: Any, path: str, names: Names) -> list[float]:
+        allowed = sizes or (len(names.entries["joint"]),)
+        count = " or ".join(map(str, allowed))
+        expect(is_list(value, *allowed) and all(map(is_number, value)), path, f"be a list of {count} numbers", value)
+        return list(map(float, value))
+
+    return Form(f"list of {' or '.join(map(str, sizes)) or 'n'} numbers", check)
+
+
+def is_list(value: Any, *sizes: int) -> bool:
+    """Return whether a value is a list with one of the ``sizes``; any size by default."""
+    return isinstance(value, list | tuple) and (not sizes or len(value) in sizes)
+
+
+def _numbers(value: Any, path: str, names: Names) -> list[float]:
+    numeric = is_list(value) and len(value) > 1 and all(map(is_number, value))
+    expect(numeric, path, "be a list of at least 2 numbers", value)
+    return list(map(float, value))
+
+
+def _direction(value: Any, path: str, names: Names) -> NDArray[np.float64]:
+    direction = np.array(vector(3).read(value, path, names))
+    size = float(np.linalg.norm(direction))
+    expect(size > SMALLEST, path, "not be zero", direction)
+    return direction / size
+
+
+def _directions(value: Any, path: str, names: Names) -> list[NDArray[np.float64]]:
+    expect(is_list(value) and len(value) > 0, path, "be a list of directions", value)
+    return [_direction(axis, f"{path}.[{i}]", names) for i, axis in enumerate(value)]
+
+
+def choice(*allowed: str) -> Form:
+    """Return the form of one of the ``allowed`` words."""
+
+    def check(value: Any, path: str, names: Names) -> str:
+        expect(isinstance(value, str) and value in allowed, path, f"be one of {', '.join(allowed)}", value)
+        return value
+
+    return Form(", ".join(f"`{word}`" for word in allowed), check)
+
+
+def name(kind: str, ground: bool = False) -> Form:
+    """Return the form of the name of a table, which is read as its index."""
+    says = f"name of a {kind}" + ' or "ground"' * ground
+    return Form(says, lambda value, path, names: names.index(kind, value, path, ground))
+
+
+def table(keys: Table) -> Form:
+    """Return the form of a table with these keys."""
+    return Form("table", keys.read)
+
+
+def several(keys: Table, most: int) -> Form:
+    """Return the form of a table with these keys or a list of up to ``most`` tables; both are read as a list."""
+
+    def check(value: Any, path: str, names: Names) -> list[dict[str, Any]]:
+        if not is_list(value):
+            return [keys.read(value, path, names)]
+        expect(len(value) <= most, path, f"hold at most {most} tables", len(value))
+        return [keys.read(entry, f"{path}[{i}]", names) for i, entry in enumerate(value)]
+
+    return Form("table or list of tables", check)
+
+
+def tables(kind: str) -> Form:
+    """Return the form of a table of named tables, which are read later."""
+
+    def check(value: Any, path: str, names: Names) -> Mapping[str, Any]:
+        expect(isinstance(value, Mapping), kind, "be a table of tables", value)
+        if len(value) > LIMITS[kind]:
+            raise ValueError(f"{kind} must hold at most {LIMITS[kind]} tables, got {len(value)}")
+        for name, values in value.items():
+            expect(isinstance(values, Mapping), f"{kind}.{name}", "be a table", values)
+        return value
+
+    return Form(f"tables `[{kind}.NAME]`", check)
+
+
+def _text(value: Any, path: str, names: Names) -> str:
+    expect(isinstance(value, str), path, "be a name", value)
+    return str(value)
+
+
+def _truth(value: Any, path: str, names: Names) -> bool:
+    expect(isinstance(value, bool), path, "be true or false", value)
+    return bool(value)
+
+
+def later(says: str) -> Form:
+    """Return the form of a value that is checked later, because it depends on other tables."""
+    return Form(says, lambda value, path, names: value)
+
+
+NUMBER, DIRECTION = number(), Form("direction", _direction)
+POSITIVE = number(SMALLEST)._replace(says="number above 0")
+SIGNAL = Form("signal", lambda value, path, names: names.signal(value, path))
+JOINT = Form("name of a joint", lambda value, path, names: names.joint(value, path))
+POINT = Form('`[body or "ground", x, y, z]`', lambda value, path, names: names.point(value, path))
+NUMBERS, DIRECTIONS = Form("list of numbers", _numbers), Form("list of directions", _directions)
+TEXT, TRUTH = Form("name of a body", _text), Form("true or false", _truth)

@@ -14,7 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .params import PHYSICAL
+from ..params import PHYSICAL
+
+Arrays = dict[str, NDArray[Any]]
+"""Constants of a model by name, see `ARRAYS`."""
 
 _COUNTS = """
 bodies links muscles active fibres neurons inputs wrenches pins contacts contact_rows delays depth motors fits limits:
@@ -53,7 +56,7 @@ spline_time: c  # s
 spline_cubic: c 4  # coefficients, highest power first
 muscle curves: int c  # constants of `muscles`
 max_force optimal_length slack_length cos_pennation max_velocity: c  # N, m, m, 1, optimal lengths/s
-thelen: c 6  # constants of Thelen's, MuJoCo's or own curves, in the order of `keys`: 1
+thelen: c 6  # constants of Thelen's, MuJoCo's or own curves, in the order of `tables`: 1
 force_length short_stiffness short_viscosity reference_length: c  # 1, 1, s, m
 activation activation_kind: int c  # index of the activation, -1 for none; constant of `muscles`
 rise_time fall_time: c  # s
@@ -190,15 +193,13 @@ def _forms(bodies: int, wide: int) -> dict[str, tuple[str, tuple[int, ...]]]:
     }
 
 
-def arrays_of(values: Mapping[str, ArrayLike], bodies: int = 0, wide: int = 4) -> dict[str, NDArray[Any]]:
+def arrays_of(values: Mapping[str, ArrayLike], bodies: int = 0, wide: int = 4) -> Arrays:
     """Convert constants of the model to arrays with the types and unpadded shapes of `ARRAYS`."""
     forms = _forms(bodies, wide)
     return {name: np.array(value, forms[name][0]).reshape(forms[name][1]) for name, value in values.items()}
 
 
-def columns(
-    rows: Sequence[Mapping[str, Any]], names: str, prefix: str = "", bodies: int = 0
-) -> dict[str, NDArray[Any]]:
+def columns(rows: Sequence[Mapping[str, Any]], names: str, prefix: str = "", bodies: int = 0) -> Arrays:
     """Convert the entries ``names`` of all rows to arrays (see `arrays_of`), with ``prefix`` before their names."""
     return arrays_of({prefix + name: [row[name] for row in rows] for name in names.split()}, bodies)
 

@@ -1,221 +1,52 @@
-"""Keys of model files with allowed values, defaults, units and meanings, for the reader and the guides."""
+"""Tables of a model: the keys of each, with allowed values, defaults, units and meanings, and checks of their values.
+
+All checks that need one table alone are here; `build` checks what depends on several tables, and `loading` the size of
+a file. The guides list the tables of `KINDS`.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from .reader import LARGEST, LIMITS, OPTIONAL, REQUIRED, SMALLEST, Form, Key, Names, Per, expect, is_number, limit, read
-
-# Forms of values. Each check takes a value, its path in the model, and the names that it can refer to.
-
-
-def number(low: float = -np.inf, high: float = np.inf) -> Form:
-    """Return the form of a number from ``low`` to ``high``."""
-    says = f"from {low:g} to {high:g}" if high < np.inf else f"of at least {low:g}" if low > -np.inf else ""
-
-    def check(value: Any, path: str, names: Names) -> float:
-        expect(is_number(value) and low <= value <= high, path, f"be a number {says or 'that is finite'}", value)
-        return float(value)
-
-    return Form(f"number {says}".strip(), check)
-
-
-def vector(*sizes: int) -> Form:
-    """Return the form of a list of numbers with one of the ``sizes``; by default, one number per joint."""
-
-    def check(value: Any, path: str, names: Names) -> list[float]:
-        allowed = sizes or (len(names.entries["joint"]),)
-        count = " or ".join(map(str, allowed))
-        expect(_is_list(value, *allowed) and all(map(is_number, value)), path, f"be a list of {count} numbers", value)
-        return list(map(float, value))
-
-    return Form(f"list of {' or '.join(map(str, sizes)) or 'n'} numbers", check)
-
-
-def _is_list(value: Any, *sizes: int) -> bool:
-    return isinstance(value, list | tuple) and (not sizes or len(value) in sizes)
-
-
-def _numbers(value: Any, path: str, names: Names) -> list[float]:
-    numeric = _is_list(value) and len(value) > 1 and all(map(is_number, value))
-    expect(numeric, path, "be a list of at least 2 numbers", value)
-    return list(map(float, value))
-
-
-def _direction(value: Any, path: str, names: Names) -> NDArray[np.float64]:
-    direction = np.array(vector(3).read(value, path, names))
-    size = float(np.linalg.norm(direction))
-    expect(size > SMALLEST, path, "not be zero", direction)
-    return direction / size
-
-
-def _directions(value: Any, path: str, names: Names) -> list[NDArray[np.float64]]:
-    expect(_is_list(value) and len(value) > 0, path, "be a list of directions", value)
-    return [_direction(axis, f"{path}.[{i}]", names) for i, axis in enumerate(value)]
-
-
-def choice(*allowed: str) -> Form:
-    """Return the form of one of the ``allowed`` words."""
-
-    def check(value: Any, path: str, names: Names) -> str:
-        expect(isinstance(value, str) and value in allowed, path, f"be one of {', '.join(allowed)}", value)
-        return value
-
-    return Form(", ".join(f"`{word}`" for word in allowed), check)
-
-
-def name(kind: str, ground: bool = False) -> Form:
-    """Return the form of the name of a table, which is read as its index."""
-    says = f"name of a {kind}" + ' or "ground"' * ground
-    return Form(says, lambda value, path, names: names.index(kind, value, path, ground))
-
-
-def table(keys: Sequence[Key]) -> Form:
-    """Return the form of a table with these keys."""
-    return Form("table", lambda value, path, names: read(keys, value, path, names))
-
-
-def several(keys: Sequence[Key], most: int) -> Form:
-    """Return the form of a table with these keys or a list of up to ``most`` tables; both are read as a list."""
-
-    def check(value: Any, path: str, names: Names) -> list[dict[str, Any]]:
-        if not _is_list(value):
-            return [read(keys, value, path, names)]
-        expect(len(value) <= most, path, f"hold at most {most} tables", len(value))
-        return [read(keys, entry, f"{path}[{i}]", names) for i, entry in enumerate(value)]
-
-    return Form("table or list of tables", check)
-
-
-def tables(kind: str) -> Form:
-    """Return the form of a table of named tables, which are read later."""
-
-    def check(value: Any, path: str, names: Names) -> Mapping[str, Any]:
-        expect(isinstance(value, Mapping), kind, "be a table of tables", value)
-        if len(value) > LIMITS[kind]:
-            raise ValueError(f"{kind} must hold at most {LIMITS[kind]} tables, got {len(value)}")
-        for name, values in value.items():
-            expect(isinstance(values, Mapping), f"{kind}.{name}", "be a table", values)
-        return value
-
-    return Form(f"tables `[{kind}.NAME]`", check)
-
-
-def _share_or_signal(value: Any, path: str, names: Names) -> float | tuple[int, int]:
-    return number(0.0, 1.0).read(value, path, names) if is_number(value) else names.signal(value, path)
-
-
-def _components(value: Any, path: str, names: Names) -> list[float | tuple[int, int]]:
-    expect(_is_list(value, 3), path, "be a list of 3 numbers or signals", value)
-    return [part if is_number(part) else names.signal(part, f"{path}[{i}]") for i, part in enumerate(value)]
-
-
-def _products(value: Any, path: str, names: Names) -> NDArray[np.float64]:
-    """Return the symmetric matrix with the entries [i, j, value]."""
-    n, what = len(names.entries["joint"]), "be a list of [i, j, value]"
-    expect(isinstance(value, list), path, what, value)
-    B = np.zeros((n, n))
-    for entry in value:
-        numeric = _is_list(entry, 3) and all(map(is_number, entry))
-        within = numeric and all(int(i) == i and 0 <= i < n for i in entry[:2])
-        expect(within, path, f"{what} with i, j below {n}", entry)
-        i, j = int(entry[0]), int(entry[1])
-        B[i, j] = B[j, i] = entry[2]
-    return B
-
-
-def _input_names(value: Any, path: str, names: Names) -> list[str]:
-    worded = _is_list(value) and all(isinstance(entry, str) and entry for entry in value)
-    expect(worded, path, "be a list of names", value)
-    for entry in value:
-        once = "." not in entry and list(value).count(entry) == 1
-        expect(once, path, "hold each name once, and none with a dot", entry)
-    limit("inputs", len(value), path)
-    return list(value)
-
-
-ALWAYS = -1, [0.0, 0.0]
-"""Joint and range of an unconditional point."""
-
-
-def _points(value: Any, path: str, names: Names) -> list[tuple[Any, ...]]:
-    """Read the points of a path.
-
-    Returns:
-        list of (body, position, cylinder, joint, range, share): ``cylinder`` is -1 for a point, ``joint`` and ``range``
-            belong to conditional points, and ``share`` is the factor on the length of the following segment, 0 before
-            a pulley.
-    """
-    expect(_is_list(value) and len(value) > 1, path, "be a list of at least 2 points", value)
-    points: list[tuple[Any, ...]] = []
-    share = 1.0
-    for i, entry in enumerate(value):
-        here = f"{path}[{i}]"
-        if not isinstance(entry, Mapping):
-            points.append((*names.point(entry, here), -1, *ALWAYS, share))
-            continue
-        if "point" in entry:
-            point = read(_CONDITIONAL, entry, here, names)
-            expect(point["range"][0] < point["range"][1], f"{here}.range", "be [low, high]", point["range"])
-            points.append((*point["point"], -1, point["joint"], point["range"], share))
-            continue
-        around = [{}, *value][i], [*value, {}][i + 1]
-        expect(not any(isinstance(other, Mapping) for other in around), here, "be between two points", entry)
-        if "pulley" in entry:
-            share = 1.0 / read(_PULLEY, entry, here, names)["pulley"]
-            points[-1] = (*points[-1][:-1], 0.0)
-        else:
-            points.append((-1, [0.0] * 3, read(_SURFACE, entry, here, names)["cylinder"], *ALWAYS, share))
-    return points
-
-
-def _text(value: Any, path: str, names: Names) -> str:
-    expect(isinstance(value, str), path, "be a name", value)
-    return str(value)
-
-
-def _truth(value: Any, path: str, names: Names) -> bool:
-    expect(isinstance(value, bool), path, "be true or false", value)
-    return bool(value)
-
-
-NUMBER, DIRECTION = number(), Form("direction", _direction)
-POSITIVE = number(SMALLEST)._replace(says="number above 0")
-SIGNAL = Form("signal", lambda value, path, names: names.signal(value, path))
-JOINT = Form("name of a joint", lambda value, path, names: names.joint(value, path))
-POINT = Form('`[body or "ground", x, y, z]`', lambda value, path, names: names.point(value, path))
-NUMBERS, DIRECTIONS = Form("list of numbers", _numbers), Form("list of directions", _directions)
-_CONDITIONAL = (
-    Key("point", POINT, REQUIRED, "m", ""),
-    Key("joint", JOINT, REQUIRED, "", ""),
-    Key("range", vector(2), REQUIRED, "rad or m", ""),
+from .reader import (
+    DIRECTION,
+    DIRECTIONS,
+    JOINT,
+    LARGEST,
+    LIMITS,
+    NUMBER,
+    NUMBERS,
+    OPTIONAL,
+    POINT,
+    POSITIVE,
+    REQUIRED,
+    SIGNAL,
+    SMALLEST,
+    TEXT,
+    TRUTH,
+    Form,
+    Key,
+    Names,
+    Per,
+    Table,
+    choice,
+    expect,
+    is_list,
+    is_number,
+    later,
+    limit,
+    name,
+    number,
+    several,
+    table,
+    tables,
+    vector,
 )
-_PULLEY = (Key("pulley", POSITIVE, REQUIRED, "", ""),)
-_SURFACE = (Key("cylinder", name("cylinder"), REQUIRED, "", ""),)
-PATH, PRODUCTS = Form("list of points", _points), Form("list of `[i, j, value]`", _products)
-SHARE, COMPONENTS = Form("number or signal", _share_or_signal), Form("list of 3 numbers or signals", _components)
-INPUTS = Form("list of names", _input_names)
-
-
-def _side(value: Any, path: str, names: Names) -> NDArray[np.float64] | str:
-    """Read a direction, or one of the words for surfaces without a side."""
-    return str(value) if isinstance(value, str) and value in ("any", "inside") else _direction(value, path, names)
-
-
-SIDES = Form('direction, "any" or "inside"', _side)
-
-
-def later(says: str) -> Form:
-    """Return the form of a value that is checked later, because it depends on other tables."""
-    return Form(says, lambda value, path, names: value)
-
-
-# Keys
 
 LONGEST_DELAY = 10.0
 """Longest delay of a synapse, s."""
@@ -260,6 +91,214 @@ The equation for spindles is from Prochazka & Gorassini (1998, J Physiol 507:277
 `NEURON` are values of cats' afferents from Prochazka (1999, Prog Brain Res 123:133-142).
 """
 
+
+# Forms of values of single keys
+
+
+def _share_or_signal(value: Any, path: str, names: Names) -> float | tuple[int, int]:
+    return number(0.0, 1.0).read(value, path, names) if is_number(value) else names.signal(value, path)
+
+
+def _components(value: Any, path: str, names: Names) -> list[float | tuple[int, int]]:
+    expect(is_list(value, 3), path, "be a list of 3 numbers or signals", value)
+    return [part if is_number(part) else names.signal(part, f"{path}[{i}]") for i, part in enumerate(value)]
+
+
+def _products(value: Any, path: str, names: Names) -> NDArray[np.float64]:
+    """Return the symmetric matrix with the entries [i, j, value]."""
+    n, what = len(names.entries["joint"]), "be a list of [i, j, value]"
+    expect(isinstance(value, list), path, what, value)
+    B = np.zeros((n, n))
+    for entry in value:
+        numeric = is_list(entry, 3) and all(map(is_number, entry))
+        within = numeric and all(int(i) == i and 0 <= i < n for i in entry[:2])
+        expect(within, path, f"{what} with i, j below {n}", entry)
+        i, j = int(entry[0]), int(entry[1])
+        B[i, j] = B[j, i] = entry[2]
+    return B
+
+
+def _input_names(value: Any, path: str, names: Names) -> list[str]:
+    worded = is_list(value) and all(isinstance(entry, str) and entry for entry in value)
+    expect(worded, path, "be a list of names", value)
+    for entry in value:
+        once = "." not in entry and list(value).count(entry) == 1
+        expect(once, path, "hold each name once, and none with a dot", entry)
+    limit("inputs", len(value), path)
+    return list(value)
+
+
+ALWAYS = -1, [0.0, 0.0]
+"""Joint and range of an unconditional point."""
+
+
+def _points(value: Any, path: str, names: Names) -> list[tuple[Any, ...]]:
+    """Read the points of a path.
+
+    Returns:
+        list of (body, position, cylinder, joint, range, share): ``cylinder`` is -1 for a point, ``joint`` and ``range``
+            belong to conditional points, and ``share`` is the factor on the length of the following segment, 0 before
+            a pulley.
+    """
+    expect(is_list(value) and len(value) > 1, path, "be a list of at least 2 points", value)
+    points: list[tuple[Any, ...]] = []
+    share = 1.0
+    for i, entry in enumerate(value):
+        here = f"{path}[{i}]"
+        if not isinstance(entry, Mapping):
+            points.append((*names.point(entry, here), -1, *ALWAYS, share))
+            continue
+        if "point" in entry:
+            point = _CONDITIONAL.read(entry, here, names)
+            points.append((*point["point"], -1, point["joint"], point["range"], share))
+            continue
+        around = [{}, *value][i], [*value, {}][i + 1]
+        expect(not any(isinstance(other, Mapping) for other in around), here, "be between two points", entry)
+        if "pulley" in entry:
+            share = 1.0 / _PULLEY.read(entry, here, names)["pulley"]
+            points[-1] = (*points[-1][:-1], 0.0)
+        else:
+            points.append((-1, [0.0] * 3, _SURFACE.read(entry, here, names)["cylinder"], *ALWAYS, share))
+    return points
+
+
+def _side(value: Any, path: str, names: Names) -> NDArray[np.float64] | str:
+    """Read a direction, or one of the words for surfaces without a side."""
+    return str(value) if isinstance(value, str) and value in ("any", "inside") else DIRECTION.read(value, path, names)
+
+
+def _moments(value: Any, path: str, names: Names) -> NDArray[np.float64]:
+    """Return the moments and products (6,) of inertia; products are 0 by default."""
+    moments = vector(3, 6).read(value, path, names)
+    return np.concatenate([moments, np.zeros(6 - len(moments))])
+
+
+def _number_of_point(value: Any, path: str, names: Names) -> int:
+    expect(isinstance(value, int) and not isinstance(value, bool), path, "be a whole number", value)
+    return int(value)
+
+
+def _wraps(value: Any, path: str, names: Names) -> list[dict[str, Any]]:
+    expect(isinstance(value, list), path, "be a list of tables", value)
+    return [WRAP.read(wrap, f"{path}[{i}]", names) for i, wrap in enumerate(value)]
+
+
+# Checks of the values of a table
+
+HIGHEST = 15
+"""Highest power of a polynomial."""
+
+
+def check_curve(curve: Mapping[str, Any], path: str) -> None:
+    """Raise ValueError unless x ascends and has one y each, or a polynomial has at most `HIGHEST` + 1 coefficients."""
+    if curve["kind"] == "polynomial":
+        powers = curve["coefficients"]
+        expect(len(powers) <= HIGHEST + 1, f"{path}.coefficients", f"be at most {HIGHEST + 1} numbers", len(powers))
+        return
+    x, y = curve["x"], curve["y"]
+    expect(is_ascending(x), f"{path}.x", "be ascending", x)
+    expect(len(x) == len(y), f"{path}.y", f"be {len(x)} numbers, one for each x", y)
+
+
+def is_ascending(values: ArrayLike) -> bool:
+    """Return whether numbers ascend by more than rounding errors."""
+    return bool((np.diff(values) > 1e-9).all())
+
+
+def is_possible(inertia: ArrayLike) -> bool:
+    """Return whether a body can have the moments (6,) kg m^2: xx, yy, zz, xy, xz, yz."""
+    xx, yy, zz, xy, xz, yz = np.asarray(inertia)
+    moments = np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    return bool(moments[0] >= -1e-6 * moments[2] and moments[2] <= (moments[0] + moments[1]) * (1 + 1e-6))
+
+
+def _check_inertial(inertial: dict[str, Any], path: str) -> None:
+    possible = inertial["exact"] or is_possible(inertial["inertia"])
+    what = "have principal moments that are at least 0 and at most the sum of the other two"
+    expect(possible, f"{path}.inertia", what, inertial["inertia"])
+
+
+def _check_limit(limit: Mapping[str, Any], path: str) -> None:
+    expect(limit["low"] < limit["high"], f"{path}.low", f"be below high, {limit['high']:g}", limit["low"])
+    expect(min(limit["stiffness"]) >= 0.0, f"{path}.stiffness", "not be negative", limit["stiffness"])
+
+
+def _check_range(table: Mapping[str, Any], path: str) -> None:
+    low, high = table["range"]
+    expect(low < high, f"{path}.range", "be [low, high]", table["range"])
+
+
+def _check_joint(joint: Mapping[str, Any], path: str) -> None:
+    if "range" in joint:
+        _check_range(joint, path)
+        if joint["follows"] is not None and joint["fixed"] is not None:
+            raise ValueError(f"{path}.fixed must not be given for a joint that follows another, got {joint['fixed']:g}")
+    else:
+        expect(np.linalg.norm(joint["attitude"]) > SMALLEST, f"{path}.attitude", "not be zero", joint["attitude"])
+
+
+def _check_frame(frame: Mapping[str, Any], path: str) -> None:
+    unit = abs(np.dot(frame["attitude"], frame["attitude"]) - 1.0) < 1e-6
+    expect(unit, f"{path}.attitude", "be a unit quaternion", frame["attitude"])
+
+
+def _check_spline(spline: Mapping[str, Any], path: str) -> None:
+    times = spline["times"]
+    ascending = len(times) == len(spline["values"]) and is_ascending(times)
+    expect(ascending, f"{path}.times", "be ascending, one for each value", times)
+
+
+def _check_muscle_model(model: Mapping[str, Any], path: str) -> None:
+    if model.get("curves") == "mujoco":
+        expect(model["type"] == "rigid_tendon", f"{path}.type", "be rigid_tendon with MuJoCo's curves", model["type"])
+    elif "slack_length" in model:
+        slack = model["slack_length"]
+        expect(slack >= SMALLEST, f"{path}.slack_length", "be a number greater than 0", slack)
+
+
+def _check_muscle(muscle: Mapping[str, Any], path: str) -> None:
+    points = muscle["path"]
+    if (points is None) == (muscle["length"] is None):
+        raise ValueError(f"{path} must have either path or length, got {'none' if points is None else 'both'}")
+    if muscle["wraps"] and points is None:
+        raise ValueError(f"{path}.wraps must not be given without a path")
+    count = sum(point[2] < 0 for point in points or ())
+    for i, wrap in enumerate(muscle["wraps"]):
+        ends = wrap["from"], count - 1 if wrap["to"] is None else wrap["to"]
+        within = 0 <= ends[0] < ends[1] < count
+        expect(within, f"{path}.wraps[{i}]", f"have 0 <= from < to < {count} points", ends)
+
+
+def _check_shape(shape: Mapping[str, Any], path: str) -> None:
+    if "low" in shape and not shape["low"] < shape["high"]:
+        raise ValueError(f"{path}.low must be less than high, got {shape['low']:g} and {shape['high']:g}")
+
+
+def _check_contact(contact: Mapping[str, Any], path: str) -> None:
+    expect(contact["point"][0] >= 0, f"{path}.point", "be on a body", "ground")
+
+
+def _check_pulse(pulse: Mapping[str, Any], path: str) -> None:
+    if pulse["peak"] and not pulse["duration"]:
+        raise ValueError(f"{path}.duration must be greater than 0 for a peak of {pulse['peak']:g}, got 0")
+    if 0 < pulse["duration"] < SMALLEST:
+        raise ValueError(f"{path}.duration must be 0 or at least {SMALLEST:g}, got {pulse['duration']:g}")
+
+
+# Tables
+
+_CONDITIONAL = Table(
+    Key("point", POINT, REQUIRED, "m", ""),
+    Key("joint", JOINT, REQUIRED, "", ""),
+    Key("range", vector(2), REQUIRED, "rad or m", ""),
+    check=_check_range,
+)
+_PULLEY = Table(Key("pulley", POSITIVE, REQUIRED, "", ""))
+_SURFACE = Table(Key("cylinder", name("cylinder"), REQUIRED, "", ""))
+PATH, PRODUCTS = Form("list of points", _points), Form("list of `[i, j, value]`", _products)
+SHARE, COMPONENTS = Form("number or signal", _share_or_signal), Form("list of 3 numbers or signals", _components)
+INPUTS = Form("list of names", _input_names)
+SIDES = Form('direction, "any" or "inside"', _side)
 NOWHERE = (0.0, 0.0, 0.0)
 _RATE = {"type": "saturate", "low": 0.0, "high": 1000.0}  # 1/s, of afferents
 _SHAPES = Per("type", {"sum": {"type": "linear"}, "spindle": _RATE, "golgi": _RATE})
@@ -271,22 +310,23 @@ _DELAY = number(0.0, LONGEST_DELAY)
 _POWER = number(0.01, 10.0)
 _LEAST = number(0.0)
 _ABOVE_1 = number(1.0 + 1e-12)
-_CURVE = name("curve")
+_CURVE, _POINT_NUMBER = name("curve"), Form("number of a point", _number_of_point)
 _BOUNDS = {"lmin": number(0.0, 1.0 - 1e-12), "lmax": _ABOVE_1, "fvmax": number(1.0), "eccentric": _ABOVE_1}
 """Forms of constants of the curves that have other bounds than 0; ends of the active curve cannot be 1."""
 
-LIMIT = (
+LIMIT = Table(
     Key("low", NUMBER, REQUIRED, "rad or m", "lower bound; the limit acts below it"),
     Key("high", NUMBER, REQUIRED, "rad or m", "upper bound; the limit acts above it"),
     Key("stiffness", vector(1, 2), REQUIRED, "N m/rad or N/m", "beyond both bounds, or beyond the lower and the upper"),
     Key("damping", _LEAST, 0.0, "N m s/rad or N s/m", "damping beyond the bounds"),
     Key("transition", POSITIVE, REQUIRED, "rad or m", "distance beyond a bound over which both rise from 0"),
+    check=_check_limit,
 )
-JOINT_KEYS = (
+JOINT_KEYS = Table(
     Key("type", choice("revolute", "prismatic", "ball", "free"), REQUIRED, "", "motion of the body in its parent"),
     Key("axis", DIRECTION, REQUIRED, "", "axis of rotation or direction of sliding", _HINGES),
     Key("at", vector(3), NOWHERE, "m", "position of the joint in the parent"),
-    Key("follows", Form("name of a body", _text), OPTIONAL, "", "leader: its joint determines this joint", _HINGES),
+    Key("follows", TEXT, OPTIONAL, "", "leader: its joint determines this joint", _HINGES),
     Key("by", name("curve"), OPTIONAL, "", "position as a function of the leader's", _HINGES, "follows"),
     Key("gain", NUMBER, 1.0, "", "factor on the leader's position", _HINGES, "no by"),
     Key("offset", NUMBER, 0.0, "rad or m", "added to the position", _HINGES, "no by"),
@@ -307,24 +347,33 @@ JOINT_KEYS = (
     Key("limit", several(LIMIT, 8), OPTIONAL, "", "torque beyond bounds; several limits add up", _HINGES),
     Key("start", vector(3), NOWHERE, "m", "initial x, y and z", ("free",)),
     Key("attitude", vector(4), (1.0, 0.0, 0.0, 0.0), "1", "initial quaternion w, x, y, z", ("ball", "free")),
+    check=_check_joint,
 )
-INERTIAL = (
+INERTIAL = Table(
     Key("mass", _LEAST, REQUIRED, "kg", "mass of the body"),
-    Key("inertia", vector(3, 6), NOWHERE, "kg m^2", "about the centre of mass: xx, yy, zz and optionally xy, xz, yz"),
-    Key("exact", Form("true or false", _truth), False, "", "whether to accept a physically impossible inertia"),
+    Key(
+        "inertia",
+        Form("list of 3 or 6 numbers", _moments),
+        NOWHERE,
+        "kg m^2",
+        "about the centre of mass: xx, yy, zz and optionally xy, xz, yz",
+    ),
+    Key("exact", TRUTH, False, "", "whether to accept a physically impossible inertia"),
     Key("centre", vector(3), NOWHERE, "m", "centre of mass"),
+    check=_check_inertial,
 )
-BODY = (
+BODY = Table(
     Key("parent", name("body", ground=True), "ground", "", "body to which the joint connects"),
     Key("joint", table(JOINT_KEYS), REQUIRED, "", "joint between parent and body"),
     Key("inertial", table(INERTIAL), {"mass": 0.0}, "", "mass properties; massless bodies must carry bodies with mass"),
 )
-FRAME = (
+FRAME = Table(
     Key("body", name("body", ground=True), REQUIRED, "", "body that the frame is fixed to"),
     Key("at", vector(3), NOWHERE, "m", "origin in the body"),
     Key("attitude", vector(4), (1.0, 0.0, 0.0, 0.0), "1", "unit quaternion w, x, y, z of the axes in the body"),
+    check=_check_frame,
 )
-CYLINDER = (
+CYLINDER = Table(
     Key("body", name("body", ground=True), REQUIRED, "", "body that the surface is fixed to"),
     Key("type", choice("cylinder", "sphere"), "cylinder", "", "shape of the surface"),
     Key("at", vector(3), REQUIRED, "m", "a point on the axis, or the centre of a sphere"),
@@ -335,28 +384,30 @@ CYLINDER = (
     Key("radius", POSITIVE, REQUIRED, "m", "radius of the surface"),
     Key("length", POSITIVE, LARGEST, "m", "length with `at` in the middle; paths do not wrap beyond it", ("cylinder",)),
 )
-CURVE = (
+CURVE = Table(
     Key("kind", choice(*CURVE_KINDS), REQUIRED, "", "cubic spline of SIMM, linear interpolation, or polynomial"),
     Key("x", NUMBERS, REQUIRED, "rad or m", "ascending arguments", beside="kind!=polynomial"),
     Key("y", NUMBERS, REQUIRED, "rad or m", "value at each x; linear beyond the ends", beside="kind!=polynomial"),
     Key("coefficients", NUMBERS, REQUIRED, "", "coefficients, highest power first", beside="kind=polynomial"),
+    check=check_curve,
 )
-WRAP = (
+WRAP = Table(
     Key("cylinder", name("cylinder"), REQUIRED, "", "surface that the path can wrap"),
-    Key("from", later("number of a point"), 0, "", "first point of the segments that can wrap it, counted from 0"),
-    Key("to", later("number of a point"), OPTIONAL, "", "last point of these segments; the path's last by default"),
+    Key("from", _POINT_NUMBER, 0, "", "first point of the segments that can wrap it, counted from 0"),
+    Key("to", _POINT_NUMBER, OPTIONAL, "", "last point of these segments; the path's last by default"),
 )
-SPLINE = (
+SPLINE = Table(
     Key("times", NUMBERS, REQUIRED, "s", "ascending times"),
     Key("values", NUMBERS, REQUIRED, "", "value at each time; constant beyond the ends"),
     Key("ends", choice("natural", "clamped"), "natural", "", "a clamped spline has no slope at its ends"),
+    check=_check_spline,
 )
-ACTIVATION = (
+ACTIVATION = Table(
     Key("type", choice(*ACTIVATIONS), "smooth", "", "equation of the activation"),
     Key("rise", POSITIVE, 0.015, "s", "time constant of rising activation"),
     Key("fall", POSITIVE, 0.06, "s", "time constant of falling activation"),
 )
-MUSCLE_MODEL = (
+MUSCLE_MODEL = Table(
     Key("type", choice(*MUSCLES), REQUIRED, "", "model of the muscle's force"),
     Key("max_force", POSITIVE, REQUIRED, "N", "maximal force"),
     Key("optimal_length", POSITIVE, REQUIRED, "m", "optimal length of the fibres", _HILL),
@@ -379,14 +430,15 @@ MUSCLE_MODEL = (
     Key("viscosity", _LEAST, 0.0, "s", "in maximal forces times seconds per optimal length", _SHORT),
     Key("force_length", _LEAST, 1.0, "1", "force at the reference length, in maximal forces", _SHORT),
     Key("reference_length", NUMBER, REQUIRED, "m", "length of the path at which stretch is 0", _SHORT),
+    check=_check_muscle_model,
 )
-LENGTH = (
+LENGTH = Table(
     Key("mean", POSITIVE, REQUIRED, "m", "length at the joint positions `at`"),
     Key("a", vector(), REQUIRED, "m or 1", "moment arms at these positions"),
     Key("at", vector(), OPTIONAL, "rad or m", "joint positions; 0 by default"),
     Key("B", PRODUCTS, [], "m/rad", "symmetric matrix: moment arms are a + B d, d = q - at"),
 )
-MUSCLE = (
+MUSCLE = Table(
     Key(
         "path",
         PATH,
@@ -394,12 +446,13 @@ MUSCLE = (
         "m",
         "`[body, x, y, z]`, `{ cylinder = NAME }`, `{ point, joint, range }`, `{ pulley = N }`",
     ),
-    Key("wraps", later("list of tables"), OPTIONAL, "", "surfaces that any segment between two points can wrap"),
+    Key("wraps", Form("list of tables", _wraps), [], "", "surfaces that any segment between two points can wrap"),
     Key("length", table(LENGTH), OPTIONAL, "", "length mean - a d - d B d / 2 with d = q - at, instead of a path"),
     Key("excitation", later("number from 0 to 1, or signal"), REQUIRED, "1", "input of the activation"),
     Key("model", table(MUSCLE_MODEL), REQUIRED, "", "muscle model and its constants"),
+    check=_check_muscle,
 )
-SYNAPSE = (
+SYNAPSE = Table(
     Key("from", SIGNAL, REQUIRED, "", "source"),
     Key("by", SIGNAL, OPTIONAL, "", "signal that multiplies the gain"),
     Key("gain", NUMBER, 1.0, "", "factor on (signal - offset)^power"),
@@ -407,12 +460,13 @@ SYNAPSE = (
     Key("power", _POWER, 1.0, "1", "exponent of the magnitude of the difference, which keeps its sign"),
     Key("delay", _DELAY, 0.0, "s", "whole number of time steps"),
 )
-SHAPE = (
+SHAPE = Table(
     Key("type", choice(*SHAPES), REQUIRED, "", "function of the sum"),
     Key("low", NUMBER, 0.0, "", "lower bound, or value for negative sums", _BOUNDED),
     Key("high", NUMBER, 1.0, "", "upper bound, or value for sums from 0", _BOUNDED),
+    check=_check_shape,
 )
-NEURON = (
+NEURON = Table(
     Key("tau", POSITIVE, OPTIONAL, "s", "time constant of a leaky neuron: the sum becomes a state before the shape"),
     Key("start", NUMBER, 0.0, "", "initial value of the state", beside="tau"),
     Key("type", choice("sum", *_ORGANS), "sum", "", "sum of synapses, or a sense organ of a muscle with synapses"),
@@ -432,13 +486,13 @@ NEURON = (
     Key("shape", table(SHAPE), _SHAPES, "", "function of the sum; by default, organs are limited to 0 to 1000 1/s"),
     Key("synapse", several(SYNAPSE, LIMITS["synapses"]), [], "", "inputs; each adds gain (signal - offset)^power"),
 )
-MOTOR = (
+MOTOR = Table(
     Key("joint", JOINT, REQUIRED, "", "joint on which the motor acts"),
     Key("from", SIGNAL, REQUIRED, "", "signal that drives the motor"),
     Key("gain", NUMBER, 1.0, "", "torque (N m) or force (N) per unit of the signal"),
 )
 _AXES = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
-PIN = (
+PIN = Table(
     Key("rate", _LEAST, 20.0, "1/s", "decay rate of errors"),
     Key("joint", JOINT, OPTIONAL, "", "joint to constrain, instead of a point"),
     Key("point", POINT, REQUIRED, "m", "point to constrain", beside="no joint"),
@@ -446,30 +500,32 @@ PIN = (
     Key("axes", DIRECTIONS, _AXES, "", "constrained directions", beside="no joint"),
     Key("motion", later("0 or `spline.NAME`, or a list"), 0, "", "prescribed distance by direction, or position"),
 )
-CONTACT = (
+CONTACT = Table(
     Key("tangent", DIRECTION, OPTIONAL, "", "direction of friction in planar models; for all contacts or none"),
     Key("point", POINT, REQUIRED, "m", "point on a body that can touch the surface"),
     Key("normal", DIRECTION, (0.0, 1.0, 0.0), "", "normal of the surface"),
     Key("height", NUMBER, 0.0, "m", "height of the surface along the normal"),
     Key("friction", _LEAST, REQUIRED, "1", "Coulomb friction coefficient"),
+    check=_check_contact,
 )
-PULSE = (
+PULSE = Table(
     Key("onset", _LEAST, 0.0, "s", "start of the pulse"),
     Key("duration", _LEAST, 0.0, "s", "duration of the pulse"),
     Key("peak", NUMBER, 0.0, "m/s^2", "peak acceleration of the half-sine pulse"),
+    check=_check_pulse,
 )
-PLATFORM = (
+PLATFORM = Table(
     Key("axis", DIRECTION, (1.0, 0.0, 0.0), "", "direction of the ground's motion"),
     Key("pulse", several(PULSE, 64), {}, "", "acceleration of the ground, such as a ramp and its end; pulses add up"),
 )
-WRENCH = (
+WRENCH = Table(
     Key("body", name("body"), REQUIRED, "", "body on which the wrench acts"),
     Key("at", vector(3), NOWHERE, "m", "point of application in the body"),
     Key("frame", choice("world", "body"), "world", "", "frame of the components"),
     Key("force", COMPONENTS, NOWHERE, "N", "a row's parameter `wrench` replaces the numbers and adds to the signals"),
     Key("moment", COMPONENTS, NOWHERE, "N m", "like `force`"),
 )
-MODEL = (
+MODEL = Table(
     Key("schema", later("1"), REQUIRED, "", "version of these tables"),
     Key("gravity", vector(3), NOWHERE, "m/s^2", "acceleration due to gravity"),
     Key("inputs", INPUTS, [], "", "inputs in the order of the drive; required for more than one"),

@@ -1,6 +1,6 @@
-"""Loading of models from TOML files or mappings.
+"""Models: the class `Model`, loading from TOML files or mappings, and changes to a description.
 
-`keys` defines the keys, `reader` checks them, and `build` computes the constants of the model.
+Files are untrusted: their size, nesting and names are checked here, their tables in `tables` and `build`.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.arguments import choice, number, shown
+from ...core.arguments import choice, number, shown
+from ...core.files import read_toml
+from ..nerves import Module
+from ..params import PHYSICAL
 from .build import Joint, build
 from .layout import pack
-from .modules import Module
-from .params import PHYSICAL
-from .reader import listed, plain, read_file
+from .reader import LARGEST, LIMITS, expect, listed
 
 LONGEST_PAST = 1 << 20
 """Largest number of past values in a row: delayed signals times the time steps of the longest delay (8 MiB)."""
@@ -87,10 +88,54 @@ class Model:
         return pack(arrays, self.counts | {"depth": depth})
 
 
+_DEEPEST = 8  # levels of tables and lists; valid models have up to 6
+_ENTRIES = LIMITS["body"] ** 2  # in one table or list; the key B of a length needs most
+_KEY, _TEXT = 100, 200  # characters
+
+
+def read_file(source: str | Path, what: str) -> dict[str, Any]:
+    """Return the contents of an untrusted TOML file; error messages start with ``what``."""
+    try:
+        path = Path(source)
+        if path.suffix.lower() in (".osim", ".xml", ".mjb"):
+            raise ValueError("load it with gymnosoma.biomechanics.load, or convert it to TOML with 'gymnosoma import'")
+        return plain(read_toml(path))
+    except (OSError, ValueError, TypeError) as error:
+        raise ValueError(f"{what} {str(source)!r} cannot be read: {error}") from None
+
+
+def plain(value: Any, path: str = "", depth: int = 0) -> Any:
+    """Copy a description into dicts, lists and Python numbers, and check sizes, names and magnitudes."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    here = path or "model"
+    if isinstance(value, Mapping | list | tuple):
+        if depth == _DEEPEST:
+            raise ValueError(f"{here} is nested too deeply: {_DEEPEST} levels of tables and lists are allowed")
+        if len(value) > _ENTRIES:
+            raise ValueError(f"{here} must have at most {_ENTRIES} entries, got {len(value)}")
+    if isinstance(value, Mapping):
+        for key in value:
+            if not (key and _is_text(key, _KEY)):
+                raise ValueError(f"{here}: a name must have 1 to {_KEY} printable characters, got {shown(key)}")
+        return {key: plain(part, f"{path}.{key}" if path else key, depth + 1) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(part, f"{here}[{i}]", depth + 1) for i, part in enumerate(value)]
+    if isinstance(value, str):
+        expect(_is_text(value, _TEXT), here, f"have at most {_TEXT} printable characters", value)
+    elif isinstance(value, int | float):
+        expect(not abs(value) > LARGEST, here, f"be a number within -{LARGEST:g} and {LARGEST:g}", value)
+    return value
+
+
+def _is_text(value: Any, most: int) -> bool:
+    return isinstance(value, str) and len(value) <= most and value.isprintable()
+
+
 def load(source: str | Path | Mapping[str, Any], modules: Mapping[str, Module] | None = None) -> Model:
     """Read and check a model.
 
-    A model is a table with the keys in `keys.KINDS`. The guide "Models in TOML" lists them with units and meanings.
+    A model is a table with the keys in `tables.KINDS`. The guide "Models in TOML" lists them with units and meanings.
     Units are SI, and positions are relative to the joint of the body.
 
     These signals can be the source of a synapse, motor or excitation:
@@ -110,7 +155,7 @@ def load(source: str | Path | Mapping[str, Any], modules: Mapping[str, Module] |
     activation, and that of a tendon organ is bias + gain (force - threshold) / max_force. By default, both are
     clipped to 0 to 1000 impulses per second.
 
-    Numbers are limited to `reader.LARGEST`, delays to `keys.LONGEST_DELAY`, numbers of bodies, muscles and other
+    Numbers are limited to `reader.LARGEST`, delays to `tables.LONGEST_DELAY`, numbers of bodies, muscles and other
     parts to `reader.LIMITS`, and files (UTF-8) to `core.files.LARGEST_SETTINGS` bytes.
 
     Args:
