@@ -23,7 +23,7 @@ def examples(env_id):
         yield {}, {argument: {field: np.float64(0.1 if argument == "sensor_dropout" else 0.1 * layout.scale[0])}}
     yield {}, {"randomize": {name: LogUniform(0.8 * usual, np.float64(1.2 * usual))}}
     yield {}, {"history": np.int64(5)}
-    yield {}, {"signals": (next(signal for signal in animal.signals if signal not in task.reported),)}
+    yield {}, {"signals": (next(signal for signal in animal.signals if signal not in task.gathered("info_fields")),)}
     yield {}, {"observation_delay": 2}
     yield {}, {"action_delay": 1}
     yield {"render_mode": "rgb_array"}, {"width": np.int64(80)}

@@ -167,7 +167,7 @@ class Lamprey(InLanes):
     parameters: Mapping[str, Option] = PHYSICAL
     senseless: Sequence[str] = ("feedback",)
     """Parameters that have no effect without a cord."""
-    varied = ("muscle_gain", "muscle_stiffness", "damping", "water", "feedback")
+    randomized_parameters = ("muscle_gain", "muscle_stiffness", "damping", "water", "feedback")
     solvers: Mapping[str, tuple[str, ...]] = {"scheme": tuple(_SCHEMES)}
     argument_types: Mapping[str, type] = {"params": LampreyParams}
     failures: Mapping[float, str] = {
@@ -192,16 +192,16 @@ class Lamprey(InLanes):
         self.dt = time_step(dt, default)
         self.substeps = substeps_of_scheme if substeps is None else substeps
         whole("substeps", self.substeps, maximum=10_000)
-        corded = drive in ("brainstem", "residual")
-        if circuit is not None and not corded:
+        has_circuit = drive in ("brainstem", "residual")
+        if circuit is not None and not has_circuit:
             raise ValueError(f"circuit needs drive='brainstem' or 'residual', got drive={drive!r}")
-        if (together := scheme == "reference" and corded) and self.substeps > 1:
+        if (together := scheme == "reference" and has_circuit) and self.substeps > 1:
             raise ValueError(f"substeps must be 1 with a cord and scheme='reference', got {substeps!r}")
         whole("threads", threads, maximum=MAX_THREADS)
         self.scheme, self.drive = scheme, drive
-        self.circuit = read_circuit(circuit) if corded else None
+        self.circuit = read_circuit(circuit) if has_circuit else None
         n = self.links = len(self.params.length)
-        self.drive_size = 3 * corded + 2 * (n - 1) * (drive != "brainstem")
+        self.drive_size = 3 * has_circuit + 2 * (n - 1) * (drive != "brainstem")
         self.share = np.asarray(self.params.mass) / np.sum(self.params.mass)
         """Fraction of the mass in each link."""
         self.lengths = np.asarray(self.params.length, float)
@@ -229,7 +229,7 @@ class Lamprey(InLanes):
         kernels = REFERENCE if together else kernels_of(step, code, prepare)
         self._stepper = Stepper(self.state, np.dtype(work), kernels, threads, constant=self.parameters, driven=driven)
         self._bodies: Any = None
-        if not corded:
+        if not has_circuit:
             del self.signals["neurons"]
             self.parameters = {name: one for name, one in self.parameters.items() if name not in self.senseless}
 

@@ -89,14 +89,8 @@ class LampreyTask(Task):
     """Cost of energy, m/J: slope of speed over power in steady swimming of the cord at the level ``tonic``."""
     score = Score("priced_distance", "m")
     physiology = measures("lamprey", "LampreyTask")
-    remembers: Mapping[str, str] = {
-        **{"action": "({self.action_size},)f8", "before": "2f8", "energy": "f8", "gained": "f8"},
-        **{"strength": "2f8", "excited": "({self.muscles},)f8"},
-    }
-    """Previous action, centre before it (m), and since the start energy (J) and distance minus cost (m); strength of
-    the left and right side, and drive of the joints after the lag."""
-    reported = ["time", "centre", "work"]
-    informs = dict.fromkeys(("energy_spent", "distance", "economy", "priced_distance"), "f8")
+    info_fields = dict.fromkeys(("centre", "work"), "copy")
+    info_fields |= dict.fromkeys(("energy_spent", "distance", "economy", "priced_distance"), "f8")
     drives = True
     residual_to = "the commands of a steered cord, which are those of zero actions"
     control_rate = 50.0
@@ -130,12 +124,12 @@ class LampreyTask(Task):
     ) -> None:
         super().__init__(**common)
         body = read_params("params", params, LampreyParams())
-        self.corded = self.actions == "brainstem"
+        self.circuit_in_animal = self.actions == "brainstem"
         """Whether the cord or another circuit is part of the animal."""
         nerves = read_circuit(circuit) if self.actions in ("brainstem", "residual") else None
         if circuit is not None and nerves is None:
             raise ValueError(f"circuit needs actions='brainstem' or 'residual', got actions={self.actions!r}")
-        self.cord: IsolatedCord | None = None
+        self.circuit: IsolatedCord | None = None
         """Cord in the loop that the task steers; its state is in ``memory``."""
         if self.actions == "residual":
             assert nerves is not None
@@ -145,10 +139,10 @@ class LampreyTask(Task):
                     f"got {nerves[nerves.muscles].dynamics!r}"
                 )
             self.animal = _Steered(body, "motoneuron", dt, scheme)
-            self.cord = IsolatedCord(nerves, body, self.animal.dt)
+            self.circuit = IsolatedCord(nerves, body, self.animal.dt)
         else:
             self.animal = Lamprey(body, self.actions, dt, scheme, circuit=nerves)
-        self._cords: Rows = np.zeros(0)
+        self._circuits: Rows = np.zeros(0)
         self.joints = self.animal.links - 1
         """Number of joints."""
         self.muscles = 2 * self.joints
@@ -160,22 +154,30 @@ class LampreyTask(Task):
         """Spatial modes (MODES, joints)."""
         self.scratch = np.zeros(self.animal.links)
         """Scratch space of `mass_mean`."""
-        if not self.corded:
+        if not self.circuit_in_animal:
             nervous = (*paper_cord().options(), "lesion")
             self.unavailable = dict.fromkeys(nervous, "actions='brainstem', with a cord in the animal")
-            if self.cord is None:
+            if self.circuit is None:
                 self.unavailable["feedback"] = "a cord: actions='brainstem' or 'residual'"
 
-    def memory_fields(self) -> list[tuple[Any, ...]]:
-        fields = super().memory_fields()
-        if self.cord is None:
-            return fields
-        recent = ("recent", "f8", (2, self.steering.kept(self.control_rate)))
-        cord = ("neuron", "f8", self.cord.state["neuron"].shape), ("commanded", "f8", (self.muscles,))
-        return [*fields, recent, ("asymmetry", "f8"), *cord]
+    @property
+    def memory_fields(self) -> Mapping[str, Any]:
+        """Fields of the memory.
 
-    def fields(self) -> dict[str, Field]:
-        by_joint = self.actions != "brainstem" and self.cord is None
+        Previous action, centre before it (m), and since the start energy (J) and distance minus cost (m); strength of
+        the left and right side, and drive of the joints after the lag; state of a circuit in the loop.
+        """
+        fields = {"action": f"({self.action_size},)f8", "before": "2f8", "energy": "f8", "gained": "f8"}
+        fields |= {"strength": "2f8", "excited": f"({self.muscles},)f8"}
+        if self.circuit is None:
+            return fields
+        recent, neuron = (2, self.steering.kept(self.control_rate)), self.circuit.state["neuron"].shape
+        circuit = {"asymmetry": "f8", "neuron": ("f8", neuron), "commanded": f"({self.muscles},)f8"}
+        return {**fields, "recent": ("f8", recent), **circuit}
+
+    @property
+    def observation_fields(self) -> Mapping[str, Field]:
+        by_joint = self.actions != "brainstem" and self.circuit is None
         return {
             "joint_angle": Field(self.joints, "rad", 0.5, "joint angles, head to tail", 1, JOINTS),
             "joint_rate": Field(self.joints, "rad/s", 10.0, "joint rates", 1, JOINTS),
@@ -183,7 +185,6 @@ class LampreyTask(Task):
             "action": Field(self.action_size, "1", 1.0, "previous action", 2 if by_joint else 0),
             "velocity": Field(2, "m/s", 0.5, "velocity of the centre of mass, along and to the left of the body"),
             "yaw_rate": Field(1, "rad/s", 5.0, "rate of turning, positive to the left"),
-            **super().fields(),
         }
 
     def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
@@ -211,7 +212,7 @@ class LampreyTask(Task):
         none = np.zeros(len(episodes))
         weakness = episodes.hidden("weakness") if "weakness" in self.hidden else episodes.options.get("weakness", none)
         strength = episodes.memory["strength"] = 1.0 - np.maximum(np.stack([-weakness, weakness], 1), 0.0)
-        if self.corded:
+        if self.circuit_in_animal:
             side = draws[:, MODES + 1]
             values["kick"] = np.where(side < 0.0, -0.1, 0.1) + 0.05 * side
             segments = self.animal.state["segment_gain"].shape[1]
@@ -225,7 +226,7 @@ class LampreyTask(Task):
 
     def begin(self, episodes: EpisodeStart, rows: Rows) -> None:
         episodes.memory["before"] = rows["centre"]
-        if self.circuit_in_loop:
+        if self.circuit is not None:
             excite(episodes.memory, np.full(len(episodes), 0.1))
 
     @abstractmethod
@@ -239,20 +240,20 @@ class LampreyTask(Task):
         return -np.stack([np.cos(heading), np.sin(heading)], 1)
 
     def prepare(self, row: Any, memory: Any, action: Any) -> None:
-        if self.circuit_in_loop:
+        if self.circuit is not None:
             along, left = self.way(row, memory)
             gain, limit = self.steering.gain, self.steering.limit
             memory.asymmetry = steer(along, left, row.time == 0.0, memory.recent, gain, limit)
 
     def advance_circuit(self, rows: Rows, memory: Rows) -> None:
-        assert self.cord is not None
-        if len(self._cords) != len(rows):
-            self._cords = self.cord.rows(len(rows))
-        cords, self.cord.threads = self._cords, self.animal.threads
+        assert self.circuit is not None
+        if len(self._circuits) != len(rows):
+            self._circuits = self.circuit.rows(len(rows))
+        cords, self.circuit.threads = self._circuits, self.animal.threads
         cords["status"], cords["feedback"] = 0.0, rows["feedback"]
         cords["neuron"] = memory["neuron"]
         brainstem, edge_cells = self.steering.drive(memory["asymmetry"]), self.animal.edge_cells(rows)
-        self.cord.sense(cords, brainstem, edge_cells, round(1.0 / (self.control_rate * self.cord.dt)))
+        self.circuit.sense(cords, brainstem, edge_cells, round(1.0 / (self.control_rate * self.circuit.dt)))
         memory["neuron"] = cords["neuron"]
         memory["commanded"] = command(cords["excite"], cords["inhibit"]).reshape(len(rows), -1)
 
@@ -265,7 +266,7 @@ class LampreyTask(Task):
         else:
             for j in range(len(drive)):
                 drive[j] = min(max(memory.commanded[j] + self.added(action, j), -1.0), 1.0)
-        if not self.corded:
+        if not self.circuit_in_animal:
             for j in range(self.muscles):
                 commanded = drive[j]
                 if commanded > 0.0:
@@ -360,11 +361,11 @@ class Economy(LampreyTask):
         "current_direction": Hidden(0.0, 2.0 * np.pi, test=()),
         "weakness": Hidden(-0.5, 0.5, paper=0.0),
     }
-    observes = {
+    observation_fields = {
         "target": Field(2, "m", 1.0, "place from the centre of mass, along and to the left of the body"),
         "time_left": Field(1, "s", 5.0, "time until the end"),
     }
-    remembers = {"place": "2f8", "nearest": "f8"}
+    memory_fields = {"place": "2f8", "nearest": "f8"}
 
     def start(self, episodes):
         values = super().start(episodes)
@@ -419,9 +420,11 @@ class Waypoints(GoalTask, LampreyTask):
     count = 48
     """Number of waypoints of an episode, more than a lamprey can reach."""
     score = Score("priced_distance", "m", failed=-25.0)
-    observes = {"target": Field(2, "m", 1.0, "waypoint from the centre of mass, along and to the left of the body")}
-    remembers = {"waypoint": "({self.count},2)f8", "reached": "f8", "away": "f8", "approached": "f8"}
-    reported = [*LampreyTask.reported, "reached"]
+    observation_fields = {
+        "target": Field(2, "m", 1.0, "waypoint from the centre of mass, along and to the left of the body")
+    }
+    memory_fields = {"waypoint": f"({count},2)f8", "reached": "f8", "away": "f8", "approached": "f8"}
+    info_fields = {"reached": "copy"}
     options = {**LampreyTask.options, "turning": Option(0.0, 1.0, "1", "factor on all turns; 0: straight ahead")}
     hidden = {"weakness": Hidden(-0.1, 0.1, paper=0.0)}
     radius = 0.1
@@ -509,8 +512,8 @@ class Escape(LampreyTask):
         "bearing": Option(-np.pi, np.pi, "rad", "bearing of the goal from the body axis, positive to the left"),
     }
     hidden = {"weakness": Hidden(-0.4, 0.4, paper=0.0)}
-    observes = {"direction": Field(2, "1", 1.0, "goal direction, along and to the left of the body")}
-    remembers = {"goal": "2f8", "start": "2f8"}
+    observation_fields = {"direction": Field(2, "1", 1.0, "goal direction, along and to the left of the body")}
+    memory_fields = {"goal": "2f8", "start": "2f8"}
 
     def begin(self, episodes, rows):
         super().begin(episodes, rows)

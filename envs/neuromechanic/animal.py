@@ -135,7 +135,7 @@ class Neuromechanic(Animal):
         "platform": Signal("(3,)", "m", "displacement of the ground; other positions are relative to the ground"),
     }
 
-    varied = ("mass", "strength", "damping", "delay")
+    randomized_parameters = ("mass", "strength", "damping", "delay")
     solvers: Mapping[str, tuple[str, ...]] = {"scheme": tuple(SCHEMES)}
     failures: Mapping[float, str] = {
         SINGULAR: "masses or pins are singular",

@@ -92,12 +92,14 @@ class HindlimbHold(NeuromechanicTask):
         "stiffness": "short-range stiffness of the muscles, in maximal forces per optimal length",
         "delay": "delay of the senses, s, rounded up to whole control periods",
     }
-    remembers = {"push": "({self.seconds},4)f8", "load": "3f8", "pushing": "3f8", "shift": "7f8"}
-    remembers |= dict.fromkeys(("past_error", "past_rate"), "({self.moments},7)f8")
-    remembers |= {"past_force": "({self.moments},3)f8"}
-    """Time (s) and force (N) of each push; load and present push (N); shift of the reflex's reference posture (rad).
-    Deviations (rad) and rates (rad/s) of joints and deviation of paw force (N), from one delay ago to the present."""
-    informs = {"held": "f8", "posture_error": "f8", "force_error": "f8", "paw_force": "3f8", "push": "f8", "load": "f8"}
+    info_fields = {
+        "held": "f8",
+        "posture_error": "f8",
+        "force_error": "f8",
+        "paw_force": "3f8",
+        "push": "f8",
+        "load": "f8",
+    }
     """Time since the start (s), deviation of the posture (rad, rms) and of the force (N), force on the paw, push and
     load (N)."""
     largest_shift, fastest_shift = 0.5, 2.0
@@ -157,7 +159,8 @@ class HindlimbHold(NeuromechanicTask):
 
         return most_stable(self.animal, POSTURE, reaction=PAW_FORCE)
 
-    def fields(self) -> dict[str, Field]:
+    @property
+    def observation_fields(self) -> Mapping[str, Field]:
         joints, muscles = len(POSTURE), self.animal.model.counts["active"]
         return {
             "posture_error": Field(joints, "rad", 0.2, "delayed deviation of each joint from the posture"),
@@ -165,6 +168,17 @@ class HindlimbHold(NeuromechanicTask):
             "activation": Field(muscles, "1", 1.0, "activation of each muscle"),
             "force_error": Field(3, "N", 5.0, "delayed deviation of the ground's force on the paw"),
         }
+
+    @property
+    def memory_fields(self) -> Mapping[str, str]:
+        """Fields of the memory.
+
+        Time (s) and force (N) of each push; load and present push (N); shift of the reflex's reference posture (rad).
+        Deviations (rad) and rates (rad/s) of joints and deviation of paw force (N), from one delay ago to the present.
+        """
+        fields = {"push": f"({self.seconds},4)f8", "load": "3f8", "pushing": "3f8", "shift": "7f8"}
+        history = dict.fromkeys(("past_error", "past_rate"), f"({self.moments},7)f8")
+        return {**fields, **history, "past_force": f"({self.moments},3)f8"}
 
     def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
         if (mode or self.actions) == "residual":
@@ -328,7 +342,7 @@ class StandGains(NeuromechanicTask):
     endings = {DOWN: Ending("the figure has fallen")}
     hidden = {"push": Hidden(0.12, 0.18), "onset": Hidden(0.1, 0.5)}
     physiology = measures("neuromechanic", "StandGains")
-    observes = {
+    observation_fields = {
         "torso_angle": Field(1, "rad", 0.3, "delayed angle of the torso"),
         "torso_rate": Field(1, "rad/s", 1.0, "delayed angular velocity of the torso"),
         "hip_angle": Field(2, "rad", 0.3, "delayed angles of left and right leg from the torso"),
@@ -338,11 +352,11 @@ class StandGains(NeuromechanicTask):
         "stiffness": Field(1, "N m/rad", 300.0, "present stiffness of the reflexes"),
         "damping": Field(1, "N m s/rad", 100.0, "present damping of the reflexes"),
     }
-    remembers = {"stance": "f8", "splay": "f8", "work": "f8", "largest_torque": "f8"}
+    memory_fields = {"stance": "f8", "splay": "f8", "work": "f8", "largest_torque": "f8"}
     """Distance of the feet (hip widths) and angle of the legs from the vertical (rad) at the start; positive work (J)
     and largest torque (N m) of the hips since the start, sampled at the ends of control periods."""
-    reported = ["time", "stance", "work", "largest_torque"]
-    informs = {"survived": "f8", "push": "f8", "pushes": "i8", "slipping": "i8"}
+    info_fields = dict.fromkeys(("stance", "work", "largest_torque"), "copy")
+    info_fields |= {"survived": "f8", "push": "f8", "pushes": "i8", "slipping": "i8"}
     """1 while the figure stands; speed of the latest push (m/s); number of pushes so far and of slipping feet."""
     arguments = {
         **NeuromechanicTask.arguments,
@@ -486,9 +500,8 @@ class Pose(NeuromechanicTask):
     action_modes = ("inputs",)
     control_rate = 50.0
     endings = {BEYOND: Ending("a joint has left its range")}
-    remembers = {"goal": "f8"}
-    reported = ["time", "goal"]
-    informs = {"error": "f8"}
+    memory_fields = {"goal": "f8"}
+    info_fields = {"goal": "copy", "error": "f8"}
     margin = 0.5
     """Distance from the goal, rad or m, at which the reward's first term is 0.1."""
     arguments = {
@@ -546,7 +559,8 @@ class Pose(NeuromechanicTask):
         self.unit = "rad" if joints[self.joint].revolute else "m"
         self.options = {"goal": Option(low, high, self.unit, "position of the joint to reach")}
 
-    def fields(self) -> dict[str, Field]:
+    @property
+    def observation_fields(self) -> Mapping[str, Field]:
         joints, active = self.animal.model.joints, self.animal.model.counts["active"]
         units = list(dict.fromkeys("rad" if joint.revolute else "m" for joint in joints))
         activation = {"activation": Field(active, "1", 1.0, "activations")} if active else {}

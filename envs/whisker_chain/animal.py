@@ -112,7 +112,7 @@ class Whisker(InLanes):
 
     drive_size = 3
     drive_names = ("base_acceleration", "acceleration_x", "acceleration_y")
-    varied = ("length", "mass", "stiffness", "damping")
+    randomized_parameters = ("length", "mass", "stiffness", "damping")
     solvers: Mapping[str, tuple[str, ...]] = {"scheme": tuple(_SCHEMES)}
     argument_types: Mapping[str, type] = {"params": WhiskerParams}
     failures: Mapping[float, str] = {

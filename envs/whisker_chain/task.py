@@ -75,13 +75,7 @@ class WhiskerTask(Task):
     sensor: tuple[float, ...] = SENSOR
     """Standard deviation of the sensor noise: M (N m), Fx, Fy (N)."""
     physiology = measures("whisker_chain", "WhiskerTask")
-    remembers = {
-        **{"action": "({self.action_size},)f8", "muscle": "2f8", "whisk": "2f8"},
-        **{"exertion": "f8", "effort": "f8", "whisk_phase": "f8", "noise": "u8"},
-    }
-    """Previous action; stages of the muscle (rad/s^2); smoothed amplitude and set point of the whisk (rad); effort of
-    the last period, and its sum over the episode; phase of the whisk (rad); seed of the noise."""
-    informs = {"base_angle": "f8", "base_wrench": "3f8", "push": "f8", "effort": "f8"}
+    info_fields = {"base_angle": "f8", "base_wrench": "3f8", "push": "f8", "effort": "f8"}
     """Base angle (rad); mean wrench (N m, N) and impulse of the peg (N s) in the period; mean effort of the episode."""
     arguments = {
         **Task.arguments,
@@ -112,7 +106,8 @@ class WhiskerTask(Task):
         self._gains = -np.expm1(-period / np.array(TWITCH))
         self._yield = -np.expm1(-DAMPING * period) / (DAMPING * period)
 
-    def fields(self) -> dict[str, Field]:
+    @property
+    def observation_fields(self) -> Mapping[str, Field]:
         noise = ", ".join(f"{1e6 * deviation:g}" for deviation in self.sensor)
         wrench = f"M, Fx, Fy on the follicle, period means; noise of {noise} uN m, uN, uN times ``noise``"
         muscle = "first and second stage of the muscle; the second accelerates the base"
@@ -126,7 +121,17 @@ class WhiskerTask(Task):
         }
         if self._shows_phase:
             fields["phase"] = Field(2, "1", 1.0, "sine and cosine of the whisk's phase")
-        return fields | super().fields()
+        return fields
+
+    @property
+    def memory_fields(self) -> Mapping[str, str]:
+        """Fields of the memory.
+
+        Previous action; stages of the muscle (rad/s^2); smoothed amplitude and set point of the whisk (rad); effort of
+        the last period, and its sum over the episode; phase of the whisk (rad); seed of the noise.
+        """
+        scalars = dict.fromkeys(("exertion", "effort", "whisk_phase"), "f8")
+        return {"action": f"({self.action_size},)f8", "muscle": "2f8", "whisk": "2f8", **scalars, "noise": "u8"}
 
     def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
         note = f"the base is limited to {RATE:g} rad/s and {REACH:g} rad"

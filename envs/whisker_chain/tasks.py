@@ -29,9 +29,8 @@ class PegTask(WhiskerTask):
     hidden = {"peg_place": Hidden(0.3, 0.9), "peg_bearing": Hidden(-0.15, 0.35)}
     push_cost = 0.01
     """Cost of a push of 1 uN s."""
-    remembers = dict.fromkeys(("peg_place", "peg_bearing", "touched", "pushed"), "f8")
-    reported = ["time", "peg_place", "peg_bearing", "pushed"]
-    informs = {"touched": "f8"}
+    memory_fields = dict.fromkeys(("peg_place", "peg_bearing", "touched", "pushed"), "f8")
+    info_fields = {**dict.fromkeys(("peg_place", "peg_bearing", "pushed"), "copy"), "touched": "f8"}
     options = {
         "peg_place": Option(0.15, 1.2, "lengths", "distance of the peg from the base"),
         "peg_bearing": Option(-0.3, 0.6, "rad", "base angle at which the straight whisker would touch the peg"),
@@ -126,15 +125,13 @@ class Localize(PegTask):
     decelerates (rad), and time from touch to answer (s)."""
     places = np.linspace(0.2, 0.95, 31)
     """Distances (lengths) of pegs with known static stiffness."""
-    observes = {"held": Field(1, "s", 0.02, "time since ``commit`` became positive; 0 if it is not")}
-    remembers = {"held": "f8", "committed": "f8", "answer": "3f8", "estimate": "3f8"}
-    remembers |= {"passed": "f8", "touch": "f8", "since": "f8", "added": "f8", "wrench": "3f8"}
+    memory_fields = {"held": "f8", "committed": "f8", "answer": "3f8", "estimate": "3f8"}
+    memory_fields |= {"passed": "f8", "touch": "f8", "since": "f8", "added": "f8", "wrench": "3f8"}
     """Number of periods of ``commit``; time of the answer (s); current answer and that of the animal's own controller:
     distance (lengths), bearing (rad) and ``commit``. Of this controller: number of periods with a fall of Fx, time of
     the touch (s), number of periods since then, rate added by actions (rad/s), and M, Fx, Fy (N m, N): of the last
     period, or, from half of ``wait`` on, their sum."""
-    reported = [*PegTask.reported, "committed"]
-    informs = {"is_success": "?", "error": "f8", "place_error": "f8"}
+    info_fields = {"committed": "copy", "is_success": "?", "error": "f8", "place_error": "f8"}
     answers = {
         "place": ActionField(1, 0.2, 1.0, "lengths", "estimate of the peg's distance from the base", "peg_place"),
         "bearing": ActionField(1, -0.35, 0.55, "rad", "estimate of the peg's bearing", "peg_bearing"),
@@ -152,14 +149,16 @@ class Localize(PegTask):
         self.waited = float(round(self.wait * self.control_rate))
         """Number of control periods from the touch to the animal's answer."""
 
-    def fields(self):
+    @property
+    def observation_fields(self):
         meaning = "distance, bearing and ``commit`` of the animal's own controller"
+        held = {"held": Field(1, "s", 0.02, "time since ``commit`` became positive; 0 if it is not")}
         own = {
             "estimate": Field(3, "lengths, rad, 1", (1.0, 0.5, 1.0), meaning),
             "added": Field(1, "rad/s", self.residual_scale, "rate that actions have added to the animal's own"),
             "felt": Field(1, "s", 0.02, "time since the animal's own controller felt the peg; 0 before, at most 0.1"),
         }
-        return super().fields() | (own if self.actions == "residual" else {})
+        return held | (own if self.actions == "residual" else {})
 
     def action_fields(self, mode=None):
         fields = super().action_fields(mode)
@@ -309,15 +308,11 @@ class Tap(PegTask):
     behind = -0.3
     """Base angle (rad) that the base must have been behind in a window before a touch counts."""
     hidden = {"peg_place": Hidden(0.5, 0.8), "peg_bearing": Hidden(-0.15, 0.25)}
-    observes = {
-        "left": Field(1, "s", 0.6, "time to the end of the window"),
-        "back": Field(1, "1", 1.0, f"whether the base has been behind {behind:g} rad in this window"),
-    }
-    remembers = dict.fromkeys(("back", "tapped", "push", "turned", "taps", "number", "known", "last"), "f8")
+    memory_fields = dict.fromkeys(("back", "tapped", "push", "turned", "taps", "number", "known", "last"), "f8")
     """In this window: whether the base has been behind, whether a touch has counted, the push (N s), and whether the
     animal's own controller has turned back. Windows with a tap; number of the window; smallest and last base angle
     (rad) at which the peg was felt."""
-    reported = [*PegTask.reported, "taps"]
+    info_fields = {"taps": "copy"}
 
     def action_fields(self, mode=None):
         if (mode or self.actions) != "residual":
@@ -325,13 +320,18 @@ class Tap(PegTask):
         most, meaning = self.largest_evidence, "added to the fall of Fx at which the animal's own controller retracts"
         return {"evidence": ActionField(1, -most, most, "N", meaning)}
 
-    def fields(self):
+    @property
+    def observation_fields(self):
         meaning = "smallest angle at which the animal's own controller has felt the peg minus base angle, at most 0.5"
+        window = {
+            "left": Field(1, "s", 0.6, "time to the end of the window"),
+            "back": Field(1, "1", 1.0, f"whether the base has been behind {self.behind:g} rad in this window"),
+        }
         own = {
             "turned": Field(1, "1", 1.0, "whether the animal's own controller has retracted in this window"),
             "ahead": Field(1, "rad", 0.1, meaning),
         }
-        return super().fields() | (own if self.actions == "residual" else {})
+        return window | (own if self.actions == "residual" else {})
 
     def start(self, episodes):
         episodes.memory["back"], episodes.memory["known"], episodes.memory["last"] = 1.0, 1.0, np.inf
@@ -387,11 +387,11 @@ class SmoothTask(WhiskerTask):
     effort_price = 0.3
     """Cost of a period in which command and muscle differ by the largest command; our choice."""
     physiology = measures("whisker_chain", "SmoothTask", WhiskerTask.physiology)
-    remembers = {"error": "f8", "swing": "3f8", "frequency": "3f8", "lag": "3f8"}
+    memory_fields = {"error": "f8", "swing": "3f8", "frequency": "3f8", "lag": "3f8"}
     """Sum of errors; amplitudes, frequencies (Hz) and initial phases (rad) of three sines."""
     precision: tuple[float, float]
     """Largest error with full reward, and the additional error at which the reward is 0.1."""
-    informs = {"error": "f8"}
+    info_fields = {"error": "f8"}
 
     @abstractmethod
     def distance(self, row: Any, memory: Any) -> Any:
@@ -457,9 +457,9 @@ class Hold(SmoothTask):
     start_angle = -0.05
     precision = (0.01 * MICRO, 0.08 * MICRO)
     effort_price = 1.0
-    observes = {"goal": Field(1, "N m", 1e-6, "moment to hold")}
-    remembers = {"goal": "f8"}
-    reported = ["time", "goal"]
+    observation_fields = {"goal": Field(1, "N m", 1e-6, "moment to hold")}
+    memory_fields = {"goal": "f8"}
+    info_fields = {"goal": "copy"}
     hidden = {"peg_place": Hidden(0.5, 0.6)}
     options = {
         "peg_place": Option(0.2, 0.9, "lengths", "distance of the peg from the base"),
@@ -535,7 +535,7 @@ class Whisk(SmoothTask):
     phased = ("whisk", "residual")
     amplitude, turn, gain = 0.5 * table()["whisk_amplitude"], 2 * np.pi * table()["whisk_frequency"], 60.0
     """The animal's own whisk: amplitude (rad), angular frequency (rad/s), and gain of its feedback (1/s)."""
-    observes = {"goal": Field(1, "rad", 0.5, "goal angle for the end of the next period, with noise")}
+    observation_fields = {"goal": Field(1, "rad", 0.5, "goal angle for the end of the next period, with noise")}
     blur = 0.001
     """Standard deviation of the noise of the observed goal, rad."""
     unavailable = dict.fromkeys(("friction", "restitution", "stop_at_contact"), "a task with a peg")

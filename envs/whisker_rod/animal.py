@@ -116,7 +116,7 @@ class WhiskerRod(InLanes):
     }
 
     drive_size = 3
-    varied = ("density", "youngs_modulus", "damping")
+    randomized_parameters = ("density", "youngs_modulus", "damping")
     solvers: Mapping[str, tuple[str, ...]] = {"scheme": tuple(_SCHEMES)}
     argument_types: Mapping[str, type] = {"params": WhiskerRodParams, "relief": Relief}
     failures: Mapping[float, str] = {

@@ -90,14 +90,7 @@ class RodTask(Task):
     physiology = measures(
         "whisker_rod", "RodTask", shaken_speed=1e3 * SMOOTH[1] / _turn, shaken_distance=1e6 * SMOOTH[1] / _turn**2
     )
-    remembers = {
-        **{"action": "({self.action_size},)f8", "plate_speed": "f8", "noise": "u8", "moment_mean": "f8"},
-        **{"base_wrench_mean": "3f8", "moment_samples": f"{SAMPLES}f8", "force_samples": f"({SAMPLES},2)f8"},
-        **{"band": f"({len(BANDS)},4)f8", "band_level": f"{len(BANDS)}f8"},
-    }
-    """Previous action, speed of the plate (m/s), seed of the noise, and sensed wrench and levels, see `feel`."""
-    reported = ["time", "plate_speed", "plate_distance"]
-    informs = {"base_wrench": "3f8"}
+    info_fields = {"plate_speed": "copy", "plate_distance": "copy", "base_wrench": "3f8"}
     """Mean of the base wrench over the period, N m, N, N."""
     whisker = WhiskerRodParams(n_segments=30)
     """Default parameters of the whisker."""
@@ -125,7 +118,8 @@ class RodTask(Task):
         self.answered = -float(np.expm1(-1.0 / (LAG * self.control_rate)))
         """Fraction of a commanded change that the plate completes in a period."""
 
-    def fields(self) -> dict[str, Field]:
+    @property
+    def observation_fields(self) -> Mapping[str, Field]:
         noise = 1e9 * self.noise * SENSOR[0], 1e6 * self.noise * SENSOR[1]
         eighths = "means over the eighths of the period, with noise of"
         wrench = "M, Fx, Fy of the whisker on its base, means of the samples of the period"
@@ -139,7 +133,15 @@ class RodTask(Task):
             "plate_speed": Field(1, "m/s", 0.2, "speed of the plate along x"),
             **self.plate_place(),
             "action": Field(self.action_size, "1", 1.0, "previous action"),
-            **super().fields(),
+        }
+
+    @property
+    def memory_fields(self) -> Mapping[str, str]:
+        """Previous action, speed of the plate (m/s), seed of the noise, and sensed wrench and levels, see `feel`."""
+        return {
+            **{"action": f"({self.action_size},)f8", "plate_speed": "f8", "noise": "u8", "moment_mean": "f8"},
+            **{"base_wrench_mean": "3f8", "moment_samples": f"{SAMPLES}f8", "force_samples": f"({SAMPLES},2)f8"},
+            **{"band": f"({len(BANDS)},4)f8", "band_level": f"{len(BANDS)}f8"},
         }
 
     @abstractmethod
@@ -238,12 +240,11 @@ class Sweep(RodTask):
     margin = 0.002
     gain = 0.2
     """Weight of the newest distance in the reflex's mean."""
-    remembers = dict.fromkeys(("amplitude", "frequency", "asked_way", "own_way", "periods_held"), "f8")
-    remembers |= dict.fromkeys(("asked", "felt_swing", "reflex_way"), "f8")
+    memory_fields = dict.fromkeys(("amplitude", "frequency", "asked_way", "own_way", "periods_held"), "f8")
+    memory_fields |= dict.fromkeys(("asked", "felt_swing", "reflex_way"), "f8")
     """Swing: amplitude (lengths) and frequency (Hz). Displacement (lengths) commanded and reached; number of periods
     held; change commanded in this period, in units of the largest. Reflex: felt swing and its commands (lengths)."""
-    reported = [*RodTask.reported, "contact"]
-    informs = {"held": "f8"}
+    info_fields = {"contact": "copy", "held": "f8"}
     lag_ms = 1e3 * LAG
     largest_change = 3e-3
     """Largest change of the distance in a period, lengths; the swing needs at most 1.3e-3."""
@@ -349,18 +350,17 @@ class Regulate(RodTask):
 
     options = {**RodTask.options, "goal": Option(-3.0, 3.0, "log10 (nN m)^2", "constant level to hold")}
     hidden = {"memory_length": Hidden(15e-6, 50e-6, logarithmic=True)}
-    observes = {
+    observation_fields = {
         "speed_command": Field(1, "m/s", 0.2, "commanded speed of the plate, which its speed approaches"),
         "goal": Field(1, "log10 (nN m)^2", 1.0, "level to hold in the band around 200 Hz"),
         "felt_level": Field(1, "log10 (nN m)^2", 1.0, "level of the sensed moment in this band"),
     }
-    remembers = {"speed_command": "f8", "distance_command": "f8", "goal": "f8", "later": "3f8"}
-    remembers |= dict.fromkeys(("periods_held", "power", "felt_power", "correction"), "f8")
+    memory_fields = {"speed_command": "f8", "distance_command": "f8", "goal": "f8", "later": "3f8"}
+    memory_fields |= dict.fromkeys(("periods_held", "power", "felt_power", "correction"), "f8")
     """Speed (m/s) and distance (lengths) that the plate approaches. Current goal, later goals, and the number of
     periods close to the goal. Mean power, true and sensed, (N m)^2. Of the animal's own controller: logarithm of a
     factor of the speed."""
-    reported = [*RodTask.reported, "goal"]
-    informs = {"error": "f8", "held": "f8"}
+    info_fields = {"goal": "copy", "error": "f8", "held": "f8"}
     band = BANDS.index(200.0)
     goals = (-0.2, 1.1)
     """Range of the goals, log10 (nN m)^2."""

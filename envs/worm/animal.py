@@ -98,7 +98,7 @@ class Worm(InLanes):
         "neurons": Signal("(sides, P, S)", "1", "outputs of all neurons (with a circuit)"),
     }
 
-    varied = ("length", "mass", "stiffness", "control_gain")
+    randomized_parameters = ("length", "mass", "stiffness", "control_gain")
     solvers: Mapping[str, tuple[str, ...]] = {"scheme": tuple(_SCHEMES)}
     argument_types: Mapping[str, type] = {"params": WormParams}
     failures: Mapping[float, str] = {FOLDED: "a joint folded back to 180 degrees", BROKEN: "the state is not finite"}

@@ -15,7 +15,7 @@ LONGEST = 6.0
 """Limit on the integral of the bearing over time, rad s."""
 
 REMEMBERED = {"towards": "2f8", "off": "f8"}
-"""Memory of the steering law, for a task's ``remembers``: average direction and integral of the bearing (rad s)."""
+"""Memory of the steering law, for a task's ``memory_fields``: average direction and integral of the bearing (rad s)."""
 
 
 @kernel

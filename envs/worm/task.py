@@ -36,7 +36,7 @@ MODES = 6
 
 
 class WormTask(Task):
-    """Base class of the worm's tasks: actions, observations and muscle work; subclasses add `value` and endings.
+    """Base class of the worm's tasks: actions, observations and muscle work; subclasses add `return_so_far`.
 
     ## Starting State
 
@@ -77,9 +77,7 @@ class WormTask(Task):
     physiology = measures("worm", "WormTask", largest_angle=largest_angle)
     posture: Floats | float = 0.0
     """Mean joint angles at the start, rad."""
-    remembers = {"action": "({self.action_size},)f8", "energy": "f8", "value": "f8", "crossed": "f8"}
-    """Previous action, muscle work since the start (J), sum of rewards, and whether the body crosses itself."""
-    reported = ["time", "centre", "work", "muscle_work", "energy"]
+    info_fields = dict.fromkeys(("centre", "work", "muscle_work", "energy"), "copy")
     drives = True
     arguments = {
         **Task.arguments,
@@ -132,15 +130,20 @@ class WormTask(Task):
         self.largest_change = self.fastest / self.control_rate
         """Maximum change of a control angle in a control period, rad."""
 
-    def fields(self) -> dict[str, Field]:
+    @property
+    def observation_fields(self) -> Mapping[str, Field]:
         joints = self.animal.drive_size
         return {
             "joint_angle": Field(joints, "rad", 0.5, "joint angles, head to tail", 1, JOINTS),
             "joint_rate": Field(joints, "rad/s", 5.0, "joint rates", 1, JOINTS),
             "action": Field(self.action_size, "1", 1.0, "previous action", int(self.actions == "angles")),
             "velocity": Field(2, "m/s", 1e-3, "velocity of the centre of mass, along and to the left of the head"),
-            **super().fields(),
         }
+
+    @property
+    def memory_fields(self) -> Mapping[str, str]:
+        """Previous action, muscle work since the start (J), sum of rewards, and whether the body crosses itself."""
+        return {"action": f"({self.action_size},)f8", "energy": "f8", "return_so_far": "f8", "crossed": "f8"}
 
     def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
         mode, largest, joints = mode or self.actions, self.largest_angle, self.animal.drive_size
@@ -301,19 +304,19 @@ class WormTask(Task):
         observation.velocity[0], observation.velocity[1] = along, left
 
     def reward(self, row: Any, memory: Any) -> Any:
-        """Return the change of `value`, so that the return is the last value."""
+        """Return the change of `return_so_far`, so that the return is the last value."""
         memory.energy += row.muscle_work
         memory.crossed = 1.0 if self.crosses(row) else 0.0
-        before = memory.value
-        memory.value = self.value(row, memory)
-        return memory.value - before
+        before = memory.return_so_far
+        memory.return_so_far = self.return_so_far(row, memory)
+        return memory.return_so_far - before
 
     def crosses(self, row: Any) -> Any:
         """Return whether the body crosses itself."""
         return crosses_itself(row.rod_angle, self.animal.rod_lengths, self.animal.scratch)
 
     @abstractmethod
-    def value(self, row: Any, memory: Any) -> Any:
+    def return_so_far(self, row: Any, memory: Any) -> Any:
         """Return the episode's return if it ends now; called once per period, so that it may update the memory."""
 
     def ending(self, row: Any, memory: Any) -> Any:

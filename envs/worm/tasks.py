@@ -41,7 +41,7 @@ class Forward(WormTask):
 
     ``v0``, ``P0`` and ``E0`` are speed, power and effort of the animal's own wave. The cost is chosen so that this wave
     keeps half its speed, and neither a faster nor a slower wave scores higher. If an episode fails, its return is
-    -{fine:g}.
+    {failure_return:g}.
 
     ``info`` has means since the start: ``speed`` along the goal direction (m/s), ``power`` and ``heat`` (W),
     ``priced_speed``, which is the speed minus the costs (m/s), and ``cost_of_transport``, the work per distance (J/m,
@@ -54,17 +54,17 @@ class Forward(WormTask):
     """Positive muscle power P0 of this wave, W."""
     own_effort: float
     """Muscle effort E0 of this wave, the mean of squared torque over stiffness, summed over the joints, J."""
-    fine = 100.0
-    """Penalty: minus the return of a failed episode, equal to -0.25 mm/s for 400 periods."""
+    failure_return = -100.0
+    """Return of a failed episode, equal to -0.25 mm/s for 400 periods."""
     score = Score("priced_speed", "mm/s", 1e3, failed=-0.25e-3)
     physiology = measures("worm", "Forward", WormTask.physiology)
-    observes = {"direction": Field(2, "1", 1.0, "goal direction, along and to the left of the head")}
+    observation_fields = {"direction": Field(2, "1", 1.0, "goal direction, along and to the left of the head")}
     reference_text = "the paper's sine, steered by the goal direction"
     steers = {"gain": 0.1, "limit": 0.3, "integral": 0.03}
     options: Mapping[str, Option] = {"curl": Option(-0.5, 0.5, "rad", "angle added to all control angles")}
     hidden: Mapping[str, Hidden] = {"curl": Hidden(-0.15, 0.15, paper=0.0)}
-    remembers = {"goal": "2f8", "start": "2f8", "paid": "f8", "heat": "f8", "curl": "f8", **REMEMBERED}
-    informs = dict.fromkeys(("distance", "speed", "power", "heat", "priced_speed", "cost_of_transport"), "f8")
+    memory_fields = {"goal": "2f8", "start": "2f8", "paid": "f8", "heat": "f8", "curl": "f8", **REMEMBERED}
+    info_fields = dict.fromkeys(("distance", "speed", "power", "heat", "priced_speed", "cost_of_transport"), "f8")
 
     @property
     def price_shown(self) -> str:
@@ -93,12 +93,12 @@ class Forward(WormTask):
         x, y = row.centre[0] - memory.start[0], row.centre[1] - memory.start[1]
         return x * memory.goal[0] + y * memory.goal[1]
 
-    def value(self, row, memory):
+    def return_so_far(self, row, memory):
         heat = row.muscle_effort * (self.own_power / self.own_effort)
         memory.heat += heat
         memory.paid += self.own_speed / (4.0 * self.own_power) * (row.muscle_work + heat)
         if self.fails(row, memory):
-            return -self.fine
+            return self.failure_return
         return 1e3 * self.control_rate * (self.distance(row, memory) - memory.paid)
 
     def info(self, row, memory, info):
@@ -201,8 +201,8 @@ class Reach(GoalTask, WormTask):
     * ``t``: time since the start (s)
     * ``W``: positive muscle work since the start (nJ)
 
-    The scales are the time and the work of the reference. The return is the last ``V``, at most 1, or -{fine:g} if the
-    episode fails.
+    The scales are the time and the work of the reference. The return is the last ``V``, at most 1, or
+    {failure_return:g} if the episode fails.
     """
 
     friction_scale = 0.01
@@ -213,16 +213,16 @@ class Reach(GoalTask, WormTask):
         "target_bearing": Option(-np.pi, np.pi, "rad", "bearing of the target from the body axis, left positive"),
     }
     endings = {**WormTask.endings, REACHED: Ending("the target is reached", success=True)}
-    observes = {"target": Field(2, "m", 2e-3, "target relative to the head, along and to the left of it")}
-    remembers = {"target": "2f8", "way": "f8", **REMEMBERED}
-    informs = {"distance": "f8", "is_success": "?"}
+    observation_fields = {"target": Field(2, "m", 2e-3, "target relative to the head, along and to the left of it")}
+    memory_fields = {"target": "2f8", "way": "f8", **REMEMBERED}
+    info_fields = {"distance": "f8", "is_success": "?"}
     own_time, own_energy = 13.9, 17.9e-9
     """Time (s) and muscle work (J) of the reference until the target."""
     own_energy_nj = 1e9 * own_energy
     haste, effort = 0.5, 0.5
     """Costs of this time and work."""
-    fine = 2.0
-    """Penalty: minus the return of a failed episode."""
+    failure_return = -2.0
+    """Return of a failed episode."""
     radius = 0.1e-3
     """Distance of the head from the target at which it is reached, m."""
     radius_mm = 1e3 * radius
@@ -265,10 +265,10 @@ class Reach(GoalTask, WormTask):
         if not self.goal:
             observation.target[0], observation.target[1] = self.aim(row, memory)
 
-    def value(self, row, memory):
+    def return_so_far(self, row, memory):
         remaining = max(self.distance(row, memory) - self.radius, 0.0) / memory.way
         paid = self.haste * row.time / self.own_time + self.effort * memory.energy / self.own_energy
-        return -self.fine if self.fails(row, memory) else 1.0 - remaining - paid
+        return self.failure_return if self.fails(row, memory) else 1.0 - remaining - paid
 
     def ending(self, row, memory):
         return REACHED if self.distance(row, memory) <= self.radius else super().ending(row, memory)
@@ -298,8 +298,8 @@ class Recorded(WormTask):
         "drag": Option(0.1, 10.0, "1", "factor on the friction of the medium"),
     }
     hidden = {"curl": Hidden(-0.12, 0.12, paper=0.0), "drag": Hidden(0.5, 2.0, logarithmic=True, paper=1.0)}
-    remembers = {"curl": "f8"}
-    informs = {"crossed": "?"}
+    memory_fields = {"curl": "f8"}
+    info_fields = {"crossed": "?"}
 
     def start(self, episodes):
         usual, drag = self.animal.params, episodes.hidden("drag")
@@ -348,34 +348,34 @@ class Escape(Recorded):
     * ``W``: positive muscle work since the start (nJ)
 
     The scales are the time and the work of the recorded commands, not smoothed and without hidden changes. The return
-    is the last ``V``. It is below 0.97, because an escape takes at least 3.5 s, and -{fine:g} if the simulation of the
-    worm fails. As in real worms, the body may cross itself; ``info["crossed"]`` reports this.
+    is the last ``V``. It is below 0.97, because an escape takes at least 3.5 s, and {failure_return:g} if the
+    simulation of the worm fails. As in real worms, the body may cross itself; ``info["crossed"]`` reports this.
     """
 
     physiology = measures("worm", "Escape", WormTask.physiology, largest_angle=Recorded.largest_angle)
     residual_scale = 0.1
     hidden = {**Recorded.hidden, "curl": Hidden(-0.06, 0.06, paper=0.0)}
     options = {**Recorded.options, "side": Option(-1.0, 1.0, "1", "side of the turn: left if positive, right if not")}
-    observes = {
+    observation_fields = {
         "side": Field(1, "1", 1.0, "side to turn to, 1 left, -1 right"),
         "reversed": Field(1, "m", 1e-3, "distance reversed"),
         "turned": Field(1, "rad", 1.0, "angle turned"),
         "stage": Field(1, "1", 1.0, "stage of the escape, 0, 1 or 2"),
     }
-    remembers = {
+    memory_fields = {
         **dict.fromkeys(("goal", "start", "turn_centre"), "2f8"),
         **dict.fromkeys(("side", "farthest", "low", "stage", "reversed", "turned", "run"), "f8"),
     }
-    reported = [*WormTask.reported, "side", "stage", "reversed", "turned", "run"]
-    informs = {"progress": "f8", "is_success": "?"}
+    info_fields = dict.fromkeys(("side", "stage", "reversed", "turned", "run"), "copy")
+    info_fields |= {"progress": "f8", "is_success": "?"}
     endings = {ESCAPED: Ending("the worm has escaped", success=True)}
     own_time, own_energy = 11.5, 5.9e-9
     """Time (s) and muscle work (J) of the recorded commands."""
     own_energy_nj = 1e9 * own_energy
     haste, effort = 0.1, 3.0
     """Costs of this time and work; a smooth escape takes a twentieth of the work."""
-    fine = 5.0
-    """Penalty: minus the return of a failed episode."""
+    failure_return = -5.0
+    """Return of a failed episode."""
     retreat = 0.5e-3
     """Distance to reverse, m."""
     turn = 2.0 * np.pi / 3.0
@@ -397,7 +397,7 @@ class Escape(Recorded):
         for j in range(len(drive)):
             drive[j] *= memory.side
 
-    def value(self, row, memory):
+    def return_so_far(self, row, memory):
         stage, heading = memory.stage, memory.side * mean(row.rod_angle)
         x, y = row.centre[0] - memory.start[0], row.centre[1] - memory.start[1]
         ahead = x * memory.goal[0] + y * memory.goal[1]
@@ -417,7 +417,7 @@ class Escape(Recorded):
             complete = memory.reversed >= self.retreat if stage == 0.0 else memory.turned >= self.turn
             memory.stage = stage + 1.0 if complete else stage
         paid = self.haste * row.time / self.own_time + self.effort * memory.energy / self.own_energy
-        return -self.fine if row.status != 0.0 else self.progress(row, memory) - paid
+        return self.failure_return if row.status != 0.0 else self.progress(row, memory) - paid
 
     def advanced(self, before: Any, present: Any, most: Any, whole: Any) -> Any:
         """Return the progress of a stage: ``present``, limited to ``before`` .. ``before + most`` and to ``whole``."""
@@ -485,9 +485,9 @@ class Follow(Recorded):
     ahead = (0, 8, 16, 32)
     """Frames ahead at which the path is observed."""
     _meaning = f"path {', '.join(map(str, ahead))} frames ahead from the centre, along and to the left of the head"
-    observes = {"path": Field(2 * len(ahead), "m", 0.5e-3, _meaning)}
-    remembers = {"origin": "2f8", "heading": "f8"}
-    informs = {"error": "f8", "is_success": "?"}
+    observation_fields = {"path": Field(2 * len(ahead), "m", 0.5e-3, _meaning)}
+    memory_fields = {"origin": "2f8", "heading": "f8"}
+    info_fields = {"error": "f8", "is_success": "?"}
 
     def __init__(self, turn: str = "omega_turn", **arguments: Any) -> None:
         choice("turn", turn, RECORDED)
@@ -544,9 +544,9 @@ class Follow(Recorded):
         x, y = x - row.centre[0], y - row.centre[1]
         return math.sqrt(x * x + y * y)
 
-    def value(self, row, memory):
+    def return_so_far(self, row, memory):
         near = tolerance(self.error(row, memory), 0.0, 0.02e-3, 0.2e-3)
-        return memory.value + near - self.effort * row.muscle_work / self.own_work
+        return memory.return_so_far + near - self.effort * row.muscle_work / self.own_work
 
     def complete(self, row: Any) -> Any:
         """Return whether the path is complete."""

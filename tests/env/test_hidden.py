@@ -64,7 +64,7 @@ def test_bodies_may_be_others(env_id):
     """Each parameter of the body by a factor of its own, whatever else is drawn; what is given stays."""
     usual, robust = (gymnasium.make_vec(env_id, num_envs=32, split=split) for split in (None, "robust"))
     task = robust.batch.task
-    names, first = task.varied(), task.varied()[0]
+    names, first = task.randomized_parameters(), task.randomized_parameters()[0]
     assert names
     for envs in (usual, robust):
         envs.reset(seed=0)

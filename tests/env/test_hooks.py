@@ -24,34 +24,34 @@ class WrongScore(Turn):
 
 
 class WrongField(Turn):
-    def value(self, row, memory):
+    def return_so_far(self, row, memory):
         memory.turnd = 0.0
         return 0.0
 
 
 class WrongShape(Turn):
-    def value(self, row, memory):
+    def return_so_far(self, row, memory):
         memory.turned = row.centre
         return 0.0
 
 
 class WrongIndex(Turn):
-    def value(self, row, memory):
+    def return_so_far(self, row, memory):
         return row.rod_angle[25]
 
 
 class LateIndex(Turn):
-    def value(self, row, memory):
+    def return_so_far(self, row, memory):
         return row.rod_angle[int(1000.0 * row.time)]
 
 
 class WrongConstant(Turn):
-    def value(self, row, memory):
+    def return_so_far(self, row, memory):
         return self.options
 
 
 class Unset(Turn):
-    observes = {"direction": Turn.observes["turned"]}
+    observation_fields = {"direction": Turn.observation_fields["turned"]}
 
 
 class Changing(Turn):
@@ -60,23 +60,23 @@ class Changing(Turn):
 
 
 class NoReturn(Turn):
-    def value(self, row, memory):
+    def return_so_far(self, row, memory):
         memory.turned = 0.0
 
 
 class UnknownReport(Turn):
     score = Score("return")
-    reported = ("turnd",)
+    info_fields = {"turnd": "copy"}
 
 
 class SetsItself(Turn):
-    def value(self, row, memory):
+    def return_so_far(self, row, memory):
         self.degrees = 1.0
         return 0.0
 
 
 class WholeArrays(Turn):
-    def value(self, row, memory):
+    def return_so_far(self, row, memory):
         return (row.rod_angle * 2.0)[0]
 
 
@@ -86,7 +86,7 @@ class Choosing(Turn):
     def side(self, row, factor=2.0, offset=0.0):
         return factor * row.time + offset
 
-    def value(self, row, memory):
+    def return_so_far(self, row, memory):
         if self.mode == "right" or not self.flag or self.limit is not None:
             return self.missing
         return self.side(row, offset=1.0) if self.flag and row.time >= 0.0 else 0.0
@@ -100,14 +100,14 @@ def test_an_unknown_score_is_told_at_once():
 @pytest.mark.parametrize(
     "kind, words",
     [
-        (WrongField, "value, line .*'turnd'.*turned"),
-        (WrongShape, "value, line .*turned must have shape"),
-        (WrongIndex, "value, line .*out of bounds"),
-        (WrongConstant, "WrongConstant.value, line .*options must be a number"),
+        (WrongField, "return_so_far, line .*'turnd'.*turned"),
+        (WrongShape, "return_so_far, line .*turned must have shape"),
+        (WrongIndex, "return_so_far, line .*out of bounds"),
+        (WrongConstant, "WrongConstant.return_so_far, line .*options must be a number"),
         (Unset, "sense leaves observation.direction unset"),
         (Changing, "sense and info must not change"),
         (NoReturn, "reward and ending must return finite numbers, got nan"),
-        (UnknownReport, "reported must be fields of memory or row, got 'turnd'"),
+        (UnknownReport, "info_fields to copy must be fields of memory or row, got 'turnd'"),
         (SetsItself, "degrees cannot be set in a hook"),
         (WholeArrays, r"test_hooks\.py, line \d+: a hook cannot be compiled"),
     ],

@@ -104,7 +104,7 @@ def test_senses_are_late(arguments, periods):
         known = env.task.layout.unpack(observation[None])
         then = past[max(len(past) - 1 - periods, 0)]
         for name, value in zip(("posture_error", "posture_rate", "force_error"), then, strict=True):
-            bound = 10.0 * env.task.fields()[name].scale
+            bound = 10.0 * env.task.layout.fields[name].scale
             assert known[name][0] == pytest.approx(np.clip(value, -bound, bound), rel=1e-5, abs=1e-5)
         assert known["activation"][0] == pytest.approx(rows["activation"][0], abs=1e-6)
         action = env.task.pattern + rng.uniform(-0.2, 0.2, 31)

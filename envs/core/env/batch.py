@@ -89,7 +89,7 @@ def _steps(task: Task) -> int:
     return count
 
 
-class Batch:
+class TaskBatch:
     """Rows of one task with their memories and random generators, the core of both environments.
 
     Arguments that are not listed here are as for `BodyEnv`.
@@ -143,14 +143,14 @@ class Batch:
         for name in signals:
             choice("signals", name, animal.signals)
         self.signals = tuple(signals)
-        informed = ("return", *self.task.reported, *self.task.gathered("informs"), *signals)
+        informed = ("return", *self.task.gathered("info_fields"), *signals)
         choice("score: name", self.task.score.name, informed)
         self.steps = _steps(self.task)
         whole("history", history, maximum=1000)
         whole("num_envs", count)
         self.options = ResetOptions(self.task, count, randomize)
-        if self.task.cord is not None:
-            compile_ahead(self.task.cord, count)
+        if self.task.circuit is not None:
+            compile_ahead(self.task.circuit, count)
             animal.compile(count)  # at the same time
         self.rows = animal.rows(count)
         self.rows = self.rows.view(interned(self.rows.dtype))

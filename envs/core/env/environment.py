@@ -17,7 +17,7 @@ from gymnasium.spaces import Box, Dict
 from numpy.typing import ArrayLike, NDArray
 
 from ..arguments import DISPLAYS, plain
-from .batch import RENDER_MODES, Batch, Snapshot
+from .batch import RENDER_MODES, Snapshot, TaskBatch
 from .spec import GOALS, LIMIT
 
 if TYPE_CHECKING:
@@ -71,10 +71,10 @@ def render_modes() -> list[str]:
     return [mode for mode in RENDER_MODES if not (windowless and mode == "human")]
 
 
-class Shared:
+class EnvMixin:
     """Methods and properties that both environments add to Gymnasium's interface."""
 
-    batch: Batch
+    batch: TaskBatch
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -187,7 +187,7 @@ class Shared:
             self.view.close()
 
 
-class BodyEnv(Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):  # type: ignore[misc]
+class BodyEnv(EnvMixin, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):  # type: ignore[misc]
     """Gymnasium environment of one animal with one task.
 
     Args:
@@ -244,7 +244,7 @@ class BodyEnv(Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]): 
     metadata = {"render_modes": list(RENDER_MODES), "render_fps": 40}  # noqa: RUF012 (Gymnasium's form)
 
     def __init__(self, task: str, render_mode: str | None = None, **arguments: Any) -> None:
-        self.batch = Batch(task, 1, render_mode=render_mode, **arguments)
+        self.batch = TaskBatch(task, 1, render_mode=render_mode, **arguments)
         self._goals = GOALS[1] in self.task.layout.slices
         self.render_mode = render_mode
         self.metadata = self.metadata | {"render_modes": render_modes(), "render_fps": self.batch.fps}

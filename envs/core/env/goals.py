@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -63,9 +64,9 @@ class GoalTask(Task):
             "desired_goal": Field(2, "m", self.goal_scale, "place to be reached, in the same coordinates"),
         }
 
-    def memory_fields(self) -> list[tuple[Any, ...]]:  # noqa: D102
-        frame = [("frame", "3f8")] if self.goal else []
-        return super().memory_fields() + frame
+    @property
+    def memory_fields(self) -> Mapping[str, str]:  # noqa: D102
+        return {"frame": "3f8"} if self.goal else {}
 
     def begin(self, episodes: EpisodeStart, rows: Rows) -> None:  # noqa: D102
         super().begin(episodes, rows)

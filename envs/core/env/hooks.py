@@ -1,8 +1,8 @@
 """Compile the hooks of a task: methods for one animal, written in plain Python.
 
-`Hooks` translates the methods of a task that run in every step, and the methods that they call, into kernels without
-``self``. Numbers and arrays read from ``self`` become fields of a record of constants. Calls of ``self.method`` and
-``super().method`` become calls of other kernels. Conditions on strings, flags or None are evaluated at compilation.
+`CompiledTask` translates the methods of a task that run in every step, and the methods that they call, into kernels
+without ``self``. Numbers and arrays read from ``self`` become fields of a record of constants. Calls of ``self.method``
+and ``super().method`` become calls of other kernels. Conditions on strings, flags or None are evaluated at compilation.
 Tasks that differ only in their constants share their kernels.
 """
 
@@ -69,7 +69,7 @@ def interned(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return _DTYPES.setdefault(dtype, dtype)
 
 
-class Hooks:
+class CompiledTask:
     """The hooks of a task as loops over rows.
 
     Args:
@@ -87,15 +87,16 @@ class Hooks:
         self._methods: dict[Any, tuple[Any, bool]] = {}
         self._sensed_type = np.dtype([(name, "f8", (field.size,)) for name, field in task.fields().items()])
         shapes = {**(task.animal.state.fields or {}), **(task.memory.fields or {})}
-        for name in task.reported:
+        types = task.gathered("info_fields")
+        copied = [name for name, form in types.items() if form == "copy"]
+        for name in copied:
             if name not in shapes:
                 raise TypeError(
-                    f"reported must be fields of memory or row, got {name!r}; these are {', '.join(shapes)}"
+                    f"info_fields to copy must be fields of memory or row, got {name!r}; these are {', '.join(shapes)}"
                 )
-        reported = [(name, shapes[name][0]) for name in task.reported]
-        declared = [(name, form.format(self=task)) for name, form in task.gathered("informs").items()]
-        self._info_type = interned(np.dtype(reported + declared))
-        copies = self._copy(self._sensed_type, True), self._copy(self._info_type, False, task.reported)
+        types |= {name: shapes[name][0] for name in copied}
+        self._info_type = interned(np.dtype(list(types.items())))
+        copies = self._copy(self._sensed_type, True), self._copy(self._info_type, False, copied)
         hooks = [self.method((), name)[0] for name in NAMES]
         self.kernels = (*hooks, *copies)
         """Hooks, and kernels that copy fields to the observation and the info."""
@@ -114,7 +115,7 @@ class Hooks:
         """Return the drive (B, nu) for actions (B, action_size), and update the memory."""
         drive = np.empty((len(rows), self._task.animal.drive_size))
         records = self._records(rows, memory)
-        if self._task.circuit_in_loop:
+        if self._task.circuit is not None:
             self._loops[0](*records, actions)
             self._task.advance_circuit(rows, memory)
         self._loops[1](*records, actions, drive)
@@ -308,7 +309,7 @@ class _Loop:
 class _Translation(ast.NodeTransformer):
     """Translation into a function of a method of the object at a ``place``, defined in the class ``owner``."""
 
-    def __init__(self, hooks: Hooks, place: Place, owner: type, name: str) -> None:
+    def __init__(self, hooks: CompiledTask, place: Place, owner: type, name: str) -> None:
         self._hooks, self._place, self._owner, self._name = hooks, place, owner, name
         self.calls: dict[str, Any] = {}
         """Kernels that the function calls, by name."""
@@ -457,7 +458,7 @@ def try_hooks(task: Any, rows: NDArray[Any], memory: NDArray[Any]) -> None:
     """
     rows, memory = rows[:1].copy(), memory[:1].copy()
     name = type(task).__name__
-    hooks = Hooks(task, compiled=False)
+    hooks = CompiledTask(task, compiled=False)
     try:
         hooks.command(np.zeros((1, task.action_size)), rows, memory)
         rewards, endings, *_ = hooks.close(rows, memory)

@@ -33,7 +33,7 @@ class ResetOptions:
 
     Args:
         count: Number of rows.
-        randomize: As for `Batch`.
+        randomize: As for `TaskBatch`.
     """
 
     def __init__(self, task: Task, count: int, randomize: Any) -> None:

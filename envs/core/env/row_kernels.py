@@ -1,4 +1,4 @@
-"""Kernels for the bookkeeping of rows in each step of a `Batch`."""
+"""Kernels for the bookkeeping of rows in each step of a `TaskBatch`."""
 
 from __future__ import annotations
 

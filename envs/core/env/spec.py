@@ -185,7 +185,7 @@ WITHIN = (2, 7)
 
 
 BODY = (0.7, 1.3)
-"""Range of the factor on each of the animal's ``varied`` parameters, drawn per episode with ``split="robust"``."""
+"""Range of the factor on each of the animal's ``randomized_parameters``, drawn per episode with ``split="robust"``."""
 
 
 @dataclass(frozen=True)

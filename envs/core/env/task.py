@@ -19,7 +19,7 @@ from ..kernels.jit import kernel
 from ..model.animal import Animal
 from ..model.control import Floats, Values
 from ..model.quantities import Option
-from .hooks import Hooks
+from .hooks import CompiledTask
 from .spec import BODY, ActionField, Ending, Field, Hidden, Layout, Measure, ModeLayout, Score
 
 Rows = NDArray[Any]
@@ -58,12 +58,13 @@ class EpisodeStart:
 class Task(ABC):
     """Base class for tasks; see ``envs/worm/tasks.py`` for examples.
 
-    Tables define the observation (``observes``), the actions (`action_fields`), the memory (``remembers``), the info
-    (``reported`` and ``informs``), ``options``, ``endings`` and ``score``. `start` and `begin` start episodes. They are
-    NumPy code for many rows.
+    Tables define the observation (`observation_fields`), the actions (`action_fields`), the memory (`memory_fields`),
+    the info (`info_fields`), ``options``, ``endings`` and ``score``. The first two and the info add to the tables of
+    the base classes. A table is a class attribute, or a property if it depends on arguments. `start` and `begin` start
+    episodes. They are NumPy code for many rows.
 
     Five methods run in every step: `command`, `reward`, `ending`, `sense` and `info`. They are written in plain Python
-    for one animal and compiled (`hooks.Hooks`), with all methods that they call by ``self`` or ``super()``:
+    for one animal and compiled (`hooks.CompiledTask`), with all methods that they call by ``self`` or ``super()``:
 
     - ``row`` is the record of the animal and ``memory`` that of the task. Hooks read and set their fields.
     - Hooks work on numbers: they loop over the entries of arrays, and do not calculate with whole arrays.
@@ -86,13 +87,8 @@ class Task(ABC):
     control_rate: float
     """Number of actions per second, Hz."""
     animal: Animal
-    cord: Animal | None = None
-    """Circuit in the loop, which `advance_circuit` advances."""
-    observes: Mapping[str, Field] = {}
-    """Entries of the observation, in addition to those of the base classes."""
-    remembers: Mapping[str, str] = {}
-    """Fields of the memory, in addition to those of the base classes, with their types in NumPy's notation: ``"f8"``,
-    ``"2f8"``, ``"({self.size},)f8"``."""
+    circuit: Animal | None = None
+    """Circuit in the loop, which `advance_circuit` advances between `prepare` and `command`."""
     options: Mapping[str, Option] = {}
     """Options of the reset, in addition to the animal's parameters."""
     unavailable: Mapping[str, str] = {}
@@ -108,10 +104,9 @@ class Task(ABC):
     score = Score("return")
     physiology: Mapping[str, Measure] = {}
     """Measures of the animal by name, with limits that are set before any training."""
-    reported: Sequence[str] = ("time",)
-    """Fields of the memory, or else of the animal's rows, that are copied to the info."""
-    informs: Mapping[str, str] = {}
-    """Fields that `info` sets, in addition to those of the base classes, with their types."""
+    info_fields: Mapping[str, str] = {"time": "copy"}
+    """Fields of the info, in addition to those of the base classes: the NumPy type of a field that `info` sets, or
+    ``"copy"`` for a field of the memory, or else of the animal's rows."""
     compiled = True
     """False runs the hooks as plain Python, so that prints and breakpoints work; the task is much slower."""
     drives = False
@@ -137,21 +132,31 @@ class Task(ABC):
         """Physical parameters of the animal that have an effect in the task."""
         return {name: one for name, one in self.animal.parameters.items() if name not in self.unavailable}
 
+    @property
+    def observation_fields(self) -> Mapping[str, Field]:
+        """Entries of the observation, in addition to those of the base classes; `layout` has all of them."""
+        return {}
+
+    @property
+    def memory_fields(self) -> Mapping[str, Any]:
+        """Fields of the memory and their NumPy types, such as ``"f8"``, in addition to those of the base classes."""
+        return {}
+
     def gathered(self, name: str) -> dict[str, Any]:
-        """Return the entries of a table of the base classes and the class."""
-        return {key: value for base in reversed(type(self).__mro__) for key, value in vars(base).get(name, {}).items()}
+        """Return the entries of a table, a class attribute or property, of the base classes and the class."""
+        entries: dict[str, Any] = {}
+        for base in reversed(type(self).__mro__):
+            table = vars(base).get(name, {})
+            entries |= table.fget(self) if isinstance(table, property) else table
+        return entries
 
     def fields(self) -> dict[str, Field]:
-        """Return the entries of the observation in order; by default those in ``observes`` of class and bases."""
-        return self.gathered("observes")
+        """Return the entries of the observation of class and bases, in order."""
+        return self.gathered("observation_fields")
 
     @abstractmethod
     def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
         """Return the entries of the action in an action mode, by default in the current one."""
-
-    def memory_fields(self) -> list[tuple[Any, ...]]:
-        """Return the fields of the memory for a dtype; by default those in ``remembers`` of class and bases."""
-        return [(name, form.format(self=self)) for name, form in self.gathered("remembers").items()]
 
     @cached_property
     def layout(self) -> Layout:
@@ -162,7 +167,7 @@ class Task(ABC):
     @cached_property
     def memory(self) -> np.dtype[Any]:
         """Record type of the memory of a row."""
-        return np.dtype(self.memory_fields())
+        return np.dtype(list(self.gathered("memory_fields").items()))
 
     @cached_property
     def action_size(self) -> int:
@@ -177,9 +182,9 @@ class Task(ABC):
         return np.repeat([one.low for one in fields], sizes), np.repeat([one.high for one in fields], sizes)
 
     @cached_property
-    def hooks(self) -> Hooks:
-        """Hooks as loops over rows."""
-        return Hooks(self, self.compiled)
+    def hooks(self) -> CompiledTask:
+        """Hooks of the task as loops over rows."""
+        return CompiledTask(self, self.compiled)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "hooks"}  # compiled code is not copied
@@ -202,15 +207,15 @@ class Task(ABC):
     def _another_body(self, episodes: EpisodeStart) -> dict[str, Any]:
         """Return the physical parameters that vary, each multiplied by a random factor per episode."""
         usual, body = self.animal.rows(1)[0], {}
-        for name in self.varied():
+        for name in self.randomized_parameters():
             value = np.asarray(episodes.values.get(name, usual[name]))
             factors = episodes.draw(lambda rng: rng.uniform(*BODY))
             body[name] = factors.reshape(-1, *(1,) * np.ndim(usual[name])) * value
         return body
 
-    def varied(self) -> list[str]:
+    def randomized_parameters(self) -> list[str]:
         """Return the physical parameters that ``split="robust"`` changes."""
-        return [name for name in self.animal.varied if name in self.animal.parameters]
+        return [name for name in self.animal.randomized_parameters if name in self.animal.parameters]
 
     @abstractmethod
     def start(self, episodes: EpisodeStart) -> dict[str, Any]:
@@ -228,17 +233,12 @@ class Task(ABC):
         for j in range(len(drive)):
             drive[j] = self.meaning(action, j)
 
-    @property
-    def circuit_in_loop(self) -> bool:
-        """Whether a circuit of the task runs between `prepare` and `command`."""
-        return self.cord is not None
-
     def prepare(self, row: Any, memory: Any, action: Any) -> None:
         """Set the inputs of a circuit in the loop in the memory; `advance_circuit` is called next."""
         return
 
     def advance_circuit(self, rows: Rows, memory: Rows) -> None:
-        """Advance the circuits of many rows by a control period; NumPy code, called if ``circuit_in_loop``."""
+        """Advance the circuits of many rows by a control period; NumPy code, called if there is a ``circuit``."""
         return
 
     def meaning(self, action: Any, j: int) -> Any:
@@ -265,7 +265,7 @@ class Task(ABC):
         return self.endings[ending].reason
 
     def info(self, row: Any, memory: Any, info: Any) -> None:
-        """Set the fields of ``informs`` in SI."""
+        """Set the fields of ``info_fields`` that are not copied, in SI."""
         return
 
     # Conversion between actions and values.

@@ -13,8 +13,8 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
 from ..arguments import shown, whole
-from .batch import Batch, Snapshot
-from .environment import BodyEnv, Shared, render_modes
+from .batch import Snapshot, TaskBatch
+from .environment import BodyEnv, EnvMixin, render_modes
 from .spec import GOALS
 
 
@@ -22,7 +22,7 @@ def _is_seed(value: Any) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= 0
 
 
-class BodyVectorEnv(Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32], NDArray[Any]]):  # type: ignore[misc]
+class BodyVectorEnv(EnvMixin, VectorEnv[NDArray[np.float32], NDArray[np.float32], NDArray[Any]]):  # type: ignore[misc]
     """Vector environment of many animals with one task; each row equals a separate `BodyEnv`, bit for bit.
 
     Row i is seeded with ``seed + i``. Results do not depend on ``num_envs`` or ``threads``.
@@ -56,7 +56,7 @@ class BodyVectorEnv(Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32], 
         except ValueError:
             modes = ", ".join(mode.value for mode in AutoresetMode)
             raise ValueError(f"autoreset_mode must be one of {modes}, got {shown(autoreset_mode)}") from None
-        self.batch = Batch(task, num_envs, render_mode=render_mode, **arguments)
+        self.batch = TaskBatch(task, num_envs, render_mode=render_mode, **arguments)
         self._goals = GOALS[1] in self.task.layout.slices
         self.num_envs = num_envs
         self.render_mode = render_mode

@@ -43,7 +43,7 @@ class Animal(ABC):
     """Number of drive values of one animal."""
     parameters: Mapping[str, Option]
     """Physical parameters by name, also fields of ``state``: a number per row, or an array if they have a shape."""
-    varied: Sequence[str] = ()
+    randomized_parameters: Sequence[str] = ()
     """Parameters of the body that differ most between individuals: size, mass, stiffness, strength, delay."""
     failures: Mapping[float, str]
     """Reason of a failure by ``status``."""
