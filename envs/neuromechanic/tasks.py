@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from ..core.arguments import choice, number, numbers, shown
 from ..core.env.spec import ActionField, Ending, Field, Hidden
-from ..core.env.task import EpisodeStart, Rows, measures, tolerance
+from ..core.env.task import EpisodeStart, Rows, Task, measures, tolerance
+from ..core.kernels.jit import kernel
 from ..core.kernels.sums import total_square
 from ..core.model.animal import time_step
 from ..core.model.control import Floats
@@ -23,10 +24,29 @@ from .contact import SLIP
 from .hindlimb import PAW_FORCE, POSTURE, STRETCH_DELAY, PushedLimb, hindlimb, kept_pattern, stretch_reflex
 from .model import changed, held, limited
 from .standing import DAMPING, LEG, RAMP, STIFFNESS, ramp_and_hold, splay, standing, upright
-from .task import NeuromechanicTask, move_on
 
 FALLEN, BEYOND, DOWN = 10.0, 11.0, 12.0
 """Endings: the limb left its posture; a joint left its range; the figure has fallen."""
+
+
+class NeuromechanicTask(Task):
+    """Base class for tasks of musculoskeletal models; subclasses add observations, reward and endings.
+
+    ## Version History
+
+    * v0: first version
+    """
+
+    animal: Neuromechanic
+    control_rate = 100.0
+    drives = True
+    arguments = {
+        **Task.arguments,
+        "scheme": "``semi_implicit``, or the paper's ``rk4``",
+        "dt": "time step, s",
+        "params": "changes to the model: a mapping such as "
+        '``{"body": {"torso": {"inertial": {"mass": 40.0}}}}``, or the path of a TOML file with the same keys',
+    }
 
 
 def _pair(name: str, value: Any, minimum: float | None = None, maximum: float | None = None) -> tuple[float, float]:
@@ -35,6 +55,14 @@ def _pair(name: str, value: Any, minimum: float | None = None, maximum: float | 
     if pair.shape != (2,) or not pair[0] < pair[1]:
         raise ValueError(f"{name} must be (low, high) with low < high, got {shown(value)}")
     return float(pair[0]), float(pair[1])
+
+
+@kernel
+def move_on(history):
+    """Shift a history (moments, n) by one towards the oldest, so that the last entry can be overwritten."""
+    for k in range(len(history) - 1):
+        for i in range(history.shape[1]):
+            history[k, i] = history[k + 1, i]
 
 
 class HindlimbHold(NeuromechanicTask):
