@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from gymnosoma.envs import simulate
 from gymnosoma.envs.core.arguments import numbers
 from gymnosoma.envs.whisker_chain import Hair, Whisker, WhiskerParams
-from gymnosoma.envs.whisker_chain.linear import matrices, tip_arm
+from gymnosoma.envs.whisker_chain.analysis import matrices, tip_arm
 from gymnosoma.envs.whisker_chain.params import DAMPING_RATIO, MODULUS
 
 Array = NDArray[np.float64]

@@ -11,8 +11,8 @@ import numpy as np
 
 from gymnosoma.envs.core.arguments import choice
 from gymnosoma.envs.core.model.control import Controller, Flags, Floats, Values
+from gymnosoma.envs.whisker_chain.analysis import static_stiffness
 from gymnosoma.envs.whisker_chain.params import table
-from gymnosoma.envs.whisker_chain.statics import static_stiffness
 from gymnosoma.envs.whisker_chain.task import ACCELERATION, RATE, WhiskerTask
 from gymnosoma.envs.whisker_chain.tasks import Hold, Localize, Tap, Whisk
 

@@ -1,7 +1,6 @@
 """Lamprey of Ekeberg (1993)."""
 
-from .animal import Lamprey
-from .isolated import IsolatedCord
+from .animal import IsolatedCord, Lamprey
 from .params import LampreyParams
 
 __all__ = ["IsolatedCord", "Lamprey", "LampreyParams"]

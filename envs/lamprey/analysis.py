@@ -2,54 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..core.arguments import number, numbers, shown, whole
-from ..core.model.control import Schedule
 from ..core.model.simulate import simulate
 from ..core.model.trajectory import Trajectory
-from .animal import Lamprey
-from .isolated import IsolatedCord
+from .animal import IsolatedCord, Lamprey
 
 Array = NDArray[np.float64]
-
-
-def swim(
-    lamprey: Lamprey | IsolatedCord,
-    drive: ArrayLike | Callable[[float], ArrayLike],
-    duration: float = 20.0,
-    start: Mapping[str, ArrayLike] | None = None,
-    after: tuple[float, ArrayLike] | None = None,
-    signals: Sequence[str] = ("centre", "link_angle", "link_centre", "joint_angle", "edge_cell", "neurons"),
-) -> list[Trajectory]:
-    """Simulate many lampreys, recorded every 10 ms; use `simulate` for a single one.
-
-    Args:
-        lamprey (Lamprey or IsolatedCord): Animal to simulate.
-        drive ((B, drive_size) float, or function of time (s)): Constant drive, or a function that returns the drive
-            (B, drive_size) for the middle of each 10 ms.
-        duration (s): Duration.
-        start: Initial values and parameters, each with or without a leading axis of B; see `Lamprey`.
-        after ((float, (B, drive_size) float)): Time (s) of a change of the drive, and the drive after it; ignored if
-            ``drive`` is a function.
-        signals (sequence of str): Signals to record, see `Lamprey`.
-
-    Returns:
-        list of Trajectory: One per animal, from time 0 to the end or to its failure.
-    """
-    every = 10e-3
-    count = len(np.asarray(drive(0.5 * every) if callable(drive) else drive))
-    schedule: Any = drive
-    if after is not None and not callable(drive):
-        schedule = Schedule([0.0, after[0]], np.array([drive, after[1]], float))
-    duration = round(duration / every) * every
-    return simulate(lamprey, schedule, duration, every, start, every, count=count, signals=signals)
 
 
 @dataclass(frozen=True)
@@ -161,7 +126,10 @@ def entrain(
 
     rhythm, wander, phase = np.full((3, len(all_of), joints), np.nan)
     wander[:] = np.inf
-    for k, run in enumerate(swim(cord, driven, duration, start, signals=("motoneuron",))):
+    every, signals = 10e-3, ("motoneuron",)
+    whole_duration = round(duration / every) * every
+    runs = simulate(cord, driven, whole_duration, every, start, every, count=len(drives), signals=signals)
+    for k, run in enumerate(runs):
         late = run.time >= 0.5 * duration
         for j, wave in enumerate((run["motoneuron"][late, 0] - run["motoneuron"][late, 1]).T):
             onsets = _crossings(run.time[late], wave)
@@ -181,7 +149,7 @@ class Swimming:
 
     Args:
         lamprey (Lamprey or IsolatedCord): Animal of the run.
-        run (Trajectory): Result of `swim`, or of `simulate` with a cord, recorded every 10 ms.
+        run (Trajectory): Result of `simulate` with a cord, recorded every 10 ms.
         begin (s): Start of the statistics; by default the middle of the run.
 
     Raises:
@@ -236,11 +204,6 @@ class Swimming:
         """Return the output (T, 2, S) of the left and right cells of a population."""
         return self.neurons[:, :, self.cells.index(name)]
 
-    @cached_property
-    def edge_cells(self) -> Array:
-        """Output (T, 2, S) of the left and right edge cells of each segment, 1/m."""
-        return self.signal["edge_cell"][:, :, self.joint]
-
     @property
     def speed(self) -> float:
         """Mean speed of the centre from cycle to cycle, m/s."""
@@ -259,19 +222,6 @@ class Swimming:
         """Phase lag per segment in cycles, without the first and last tenth of the cord."""
         tenth = len(self.joint) // 10
         return slope(self.phase[tenth : len(self.joint) - tenth])
-
-    @property
-    def wavelength(self) -> float:
-        """Length of the neural wave in cord lengths, from the lags without the first and last tenth of the cord."""
-        lag = self.phase
-        tenth = len(lag) // 10
-        return float(1.0 / (slope(lag[tenth:-tenth]) * len(lag)))
-
-    @property
-    def turn_rate(self) -> float:
-        """Rate of the mass-weighted mean angle of the links, deg/s; negative to the right."""
-        heading = self["link_angle"] @ (np.asarray(self.params.mass) / np.sum(self.params.mass))
-        return float(np.degrees(np.polyfit(self.time, heading, 1)[0]))
 
 
 def _crossings(time: Array, values: Array) -> Array:

@@ -19,7 +19,6 @@ import numpy as np
 from ..core.kernels.jit import kernel, sincos, variant
 from ..core.kernels.lanes import batch_kernel, nothing
 from ..core.kernels.records import fields, record
-from .forcing import force
 
 BENT, BROKEN = 1.0, 2.0
 """Status codes: a joint is bent beyond ``LARGEST_JOINT_ANGLE``, or the state is not finite."""
@@ -623,6 +622,25 @@ def clear_work(xs):
     lanes = x.work.shape[0]
     for e in range(lanes):
         x.work[e] = x.spent[e] = 0.0
+
+
+@kernel
+def force(xs, dt):
+    """Set the ``forced_torque`` of each joint at the middle of the next step of ``dt`` (s).
+
+    It is ``forced_bending * cos(2 pi forced_frequency t - forced_lag)``. A positive torque increases the joint angle.
+    """
+    x = xs[0]
+    joints, lanes = x.forced_bending.shape
+    forced = False
+    for j in range(joints):
+        for e in range(lanes):
+            forced |= (x.forced_bending[j, e] != 0.0) | (x.forced_torque[j, e] != 0.0)
+    for j in range(joints if forced else 0):
+        for e in range(lanes):
+            phase = 2.0 * np.pi * x.forced_frequency[e] * (x.time[e] + 0.5 * dt) - x.forced_lag[j, e]
+            torque = x.forced_bending[j, e] * sincos(phase)[1]
+            x.forced_torque[j, e] = torque if x.forced_bending[j, e] != 0.0 else 0.0
 
 
 @kernel

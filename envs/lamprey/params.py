@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..core.arguments import choice, number, numbers, shown, whole
 from ..core.circuit.circuit import Circuit
-from ..core.model.constants import read_table
-from ..core.model.quantities import Option, documented
+from ..core.model.quantities import Option, documented, read_table
 from .body import MUSCLES, links_dtype
 from .nerves import motoneuron_dtype
 

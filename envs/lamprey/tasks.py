@@ -19,8 +19,7 @@ from ..core.kernels.sums import total
 from ..core.model.chain import body_frame, to_body_frame
 from ..core.model.control import Floats
 from ..core.model.quantities import Option
-from .animal import Lamprey, excite, stretch
-from .isolated import IsolatedCord
+from .animal import IsolatedCord, Lamprey, excite, stretch
 from .params import LARGEST_TONIC, LampreyParams, paper_cord, read_circuit
 from .steering import Steering, command, steer
 

@@ -11,8 +11,7 @@ import numpy as np
 
 from ..core.arguments import number, numbers, shown, whole
 from ..core.model.beam import Hair, cone_centroid, cone_volume, second_moment
-from ..core.model.constants import read_table
-from ..core.model.quantities import Option, documented
+from ..core.model.quantities import Option, documented, read_table
 
 _COLUMNS = ("link_mass", "link_centroid", "joint_stiffness", "joint_damping")
 

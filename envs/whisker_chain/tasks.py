@@ -15,8 +15,8 @@ from ..core.kernels.noise import normal_number
 from ..core.kernels.sums import interpolated, total
 from ..core.model.control import Floats
 from ..core.model.quantities import Option
+from .analysis import static_stiffness
 from .params import table
-from .statics import static_stiffness
 from .task import ACCELERATION, MICRO, SMOOTHING, WhiskerTask, limited
 
 RIGHT, WRONG = 1.0, 2.0

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from ..core.arguments import number, numbers, shown, whole
 from ..core.files import read_text
 from ..core.model.beam import Hair
-from ..core.model.constants import read_numbers, read_table
-from ..core.model.quantities import Option, documented
+from ..core.model.quantities import Option, documented, read_numbers, read_table
 
 REFERENCE_FRICTION = 0.37
 """mu_*, which is missing in Table 1; with this value, mu = 0.2 at the paper's speed of 0.2 m/s."""

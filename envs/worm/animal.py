@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..core.arguments import choice, whole
-from ..core.circuit.circuit import Circuit
 from ..core.kernels.stepper import Stepper
 from ..core.model.animal import MAX_THREADS, InLanes, time_step
 from ..core.model.chain import chain_points, self_crossing, start_angles
 from ..core.model.quantities import Signal
 from .body import BROKEN, FOLDED, MIDPOINT, PUBLISHED, joint_forces, midpoint_work, published_work, state_dtype
-from .circuit_nerves import CRAWLING, nervous_fields, nervous_work
 from .params import FELT, JOINTS, PHYSICAL, STIFFENING, TONIC, WormParams
+
+if TYPE_CHECKING:
+    from ..core.circuit.circuit import Circuit
 
 _SCHEMES = {"midpoint": (MIDPOINT, midpoint_work, 5e-3), "published": (PUBLISHED, published_work, 1e-5)}
 
@@ -129,6 +130,8 @@ class Worm(InLanes):
         if self.circuit is None:
             del self.signals["neurons"]
         else:
+            from .nerves import CRAWLING, nervous_fields, nervous_work
+
             own, size = nervous_fields(self.params.n_rods), self.drive_size
             self.state = np.dtype(self.state.descr + own + self.circuit.fields())
             scratch = np.dtype(scratch.descr + nervous_work(self.params.n_rods) + self.circuit.work(size, self.dt))
@@ -158,6 +161,8 @@ class Worm(InLanes):
             return None
         if self.scheme != "midpoint":
             raise ValueError(f"scheme must be 'midpoint' with a circuit, got {self.scheme!r}")
+        from ..core.circuit.circuit import Circuit  # few worms have one
+
         nerves = Circuit.load(circuit, "worm")
         for sense in nerves.senses:
             choice(f"sense {sense.population}: signal", sense.signal, ("joint_angle",))

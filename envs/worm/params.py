@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..core.arguments import choice, number, numbers, shown, whole, within
 from ..core.model.beam import cone_volume
-from ..core.model.constants import read_numbers, read_table
-from ..core.model.quantities import Option, documented
+from ..core.model.quantities import Option, documented, read_numbers, read_table
 
 
 @cache

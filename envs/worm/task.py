@@ -6,13 +6,12 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..core.arguments import choice, read_params, within
-from ..core.circuit.circuit import Circuit
 from ..core.env.spec import ActionField, Ending, Field
 from ..core.env.task import EpisodeStart, Rows, Task, clipped, measures
 from ..core.model.chain import body_frame, crosses_itself
@@ -21,6 +20,9 @@ from .animal import Worm
 from .kymogram import FRAME_RATE, KymogramPlayback, SineKymogram
 from .params import WormParams
 from .steering import SteeringLaw, steer
+
+if TYPE_CHECKING:
+    from ..core.circuit.circuit import Circuit
 
 CROSSED = 10.0
 """Ending: the body crossed itself."""

@@ -7,8 +7,8 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from types import NoneType
-from typing import Annotated, Any, get_args, get_type_hints
+from inspect import signature
+from typing import Annotated, Any
 
 import numpy as np
 import tyro
@@ -157,10 +157,9 @@ def make_animal(name: str, params: Mapping[str, Any], solver: Mapping[str, Any])
         return find_animal("neuromechanic")(model, **chosen)
     choice("animal", name, [*(animal for animal in ANIMALS if animal != "neuromechanic"), *MODELS])
     kind = find_animal(name)
-    hints = get_type_hints(kind.__init__)
-    own = {key: params[key] for key in params if key in hints and key != "params"}
+    own = {key: params[key] for key in params if key in signature(kind).parameters and key != "params"}
     fields = {key: value for key, value in params.items() if key not in own}
-    usual: Any = next(kind for kind in get_args(hints["params"]) if kind is not NoneType)
+    usual: Any = kind.argument_types["params"]
     medium = {key: fields.pop(key) for key in ("sigma", "scale") if key in fields and hasattr(usual, "in_medium")}
     default = usual.in_medium(**medium) if medium else usual()
     return kind(**own, params=read_params("param", fields, default), **chosen)

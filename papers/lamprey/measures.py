@@ -1,18 +1,71 @@
-"""Measures of swimming for the figures of Ekeberg (1993)."""
+"""Runs and measures of swimming for the figures of Ekeberg (1993)."""
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
 
-from gymnosoma.envs.lamprey import analysis
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gymnosoma.envs import Schedule, Trajectory, simulate
+from gymnosoma.envs.lamprey import IsolatedCord, Lamprey, analysis
 from gymnosoma.envs.lamprey.analysis import slope
 
 Array = NDArray[np.float64]
 
 
+def swim(
+    lamprey: Lamprey | IsolatedCord,
+    drive: ArrayLike | Callable[[float], ArrayLike],
+    duration: float = 20.0,
+    start: Mapping[str, ArrayLike] | None = None,
+    after: tuple[float, ArrayLike] | None = None,
+    signals: Sequence[str] = ("centre", "link_angle", "link_centre", "joint_angle", "edge_cell", "neurons"),
+) -> list[Trajectory]:
+    """Simulate many lampreys, recorded every 10 ms; use `simulate` for a single one.
+
+    Args:
+        lamprey (Lamprey or IsolatedCord): Animal to simulate.
+        drive ((B, drive_size) float, or function of time (s)): Constant drive, or a function that returns the drive
+            (B, drive_size) for the middle of each 10 ms.
+        duration (s): Duration.
+        start: Initial values and parameters, each with or without a leading axis of B; see `Lamprey`.
+        after ((float, (B, drive_size) float)): Time (s) of a change of the drive, and the drive after it; ignored if
+            ``drive`` is a function.
+        signals (sequence of str): Signals to record, see `Lamprey`.
+
+    Returns:
+        list of Trajectory: One per animal, from time 0 to the end or to its failure.
+    """
+    every = 10e-3
+    count = len(np.asarray(drive(0.5 * every) if callable(drive) else drive))
+    schedule: Any = drive
+    if after is not None and not callable(drive):
+        schedule = Schedule([0.0, after[0]], np.array([drive, after[1]], float))
+    duration = round(duration / every) * every
+    return simulate(lamprey, schedule, duration, every, start, every, count=count, signals=signals)
+
+
 class Swimming(analysis.Swimming):
-    """Statistics of steady swimming, with the phases and amplitudes that the paper shows."""
+    """Statistics of steady swimming, with the phases, amplitudes and rates that the paper shows."""
+
+    @cached_property
+    def edge_cells(self) -> Array:
+        """Output (T, 2, S) of the left and right edge cells of each segment, 1/m."""
+        return self.signal["edge_cell"][:, :, self.joint]
+
+    @property
+    def wavelength(self) -> float:
+        """Length of the neural wave in cord lengths, from the lags without the first and last tenth of the cord."""
+        return float(1.0 / (self.lag * len(self.joint)))
+
+    @property
+    def turn_rate(self) -> float:
+        """Rate of the mass-weighted mean angle of the links, deg/s; negative to the right."""
+        heading = self["link_angle"] @ (np.asarray(self.params.mass) / np.sum(self.params.mass))
+        return float(np.degrees(np.polyfit(self.time, heading, 1)[0]))
 
     @property
     def mechanical_wave(self) -> float:

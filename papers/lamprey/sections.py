@@ -9,10 +9,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from gymnosoma.envs.lamprey import Lamprey, LampreyParams
-from gymnosoma.envs.lamprey.analysis import swim
 
 from ..paper import Sheet, mark_printed
-from .measures import Swimming
+from .measures import Swimming, swim
 from .swimming import FAST, LEFT, RIGHT, SLOW, Array, body, converged, turned
 
 

@@ -16,11 +16,10 @@ from scipy.interpolate import CubicSpline
 from gymnosoma.envs import simulate
 from gymnosoma.envs.core.model.trajectory import Trajectory
 from gymnosoma.envs.lamprey import Lamprey, LampreyParams
-from gymnosoma.envs.lamprey.analysis import swim
 from gymnosoma.envs.lamprey.params import table
 
 from ..paper import COLOURS, Sheet
-from .measures import Swimming
+from .measures import Swimming, swim
 
 Array = NDArray[np.float64]
 

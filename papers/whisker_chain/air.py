@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gymnosoma.envs.core.model.beam import Hair
 from gymnosoma.envs.whisker_chain import WhiskerParams
-from gymnosoma.envs.whisker_chain.linear import matrices
+from gymnosoma.envs.whisker_chain.analysis import matrices
 from gymnosoma.envs.whisker_chain.params import DAMPING_RATIO, MODULUS, table
 
 from ..paper import COLOURS, Sheet

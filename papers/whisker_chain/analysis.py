@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gymnosoma.envs.core.model.simulate import ensemble
 from gymnosoma.envs.whisker_chain import Whisker, WhiskerParams, follow, quasi_static
+from gymnosoma.envs.whisker_chain.analysis import matrices, tip_arm
 from gymnosoma.envs.whisker_chain.animal import FAR
-from gymnosoma.envs.whisker_chain.linear import matrices, tip_arm
 from gymnosoma.envs.whisker_chain.params import table
+from papers.simulations import ensemble
 
 Array = NDArray[np.float64]
 

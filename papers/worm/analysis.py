@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gymnosoma.envs.core.model.simulate import ensemble
 from gymnosoma.envs.worm import Worm, medium
 from gymnosoma.envs.worm.animal import friction_force
 from gymnosoma.envs.worm.kymogram import FRAME_RATE
 from gymnosoma.envs.worm.params import table
+from papers.simulations import ensemble
 
 from .behaviour import phases
 

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gymnosoma.envs.core.model.simulate import ensemble
 from gymnosoma.envs.worm import Worm
 from gymnosoma.envs.worm.kymogram import FRAME_RATE
+from papers.simulations import ensemble
 
 Array = NDArray[np.float64]
 

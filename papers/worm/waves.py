@@ -13,10 +13,10 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure, SubFigure
 from numpy.typing import NDArray
 
-from gymnosoma.envs.core.model.simulate import ensemble
 from gymnosoma.envs.worm import Worm, WormParams, medium
 from gymnosoma.envs.worm.kymogram import SineKymogram
 from gymnosoma.envs.worm.params import table
+from papers.simulations import ensemble
 
 from ..paper import MARK, Sheet, printed
 from .analysis import crawl_speed, speed_grid, swim_speed

@@ -9,8 +9,9 @@ import pytest
 from gymnosoma.envs import Circuit, Population, Projection, simulate
 from gymnosoma.envs.core.model.trajectory import Trajectory
 from gymnosoma.envs.lamprey import IsolatedCord, Lamprey, LampreyParams
-from gymnosoma.envs.lamprey.analysis import Entrainment, Swimming, entrain, swim
+from gymnosoma.envs.lamprey.analysis import Entrainment, Swimming, entrain
 from gymnosoma.envs.lamprey.params import LINKS, read_circuit
+from papers.lamprey.measures import swim
 
 S = 100
 QUIET = [0.4, 0.0, 0.7, *np.zeros(9)]

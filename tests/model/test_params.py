@@ -13,7 +13,7 @@ from properties import contents
 
 from gymnosoma.envs import Event, simulate
 from gymnosoma.envs.core.arguments import fingerprint
-from gymnosoma.envs.core.model import constants
+from gymnosoma.envs.core.model import quantities
 from gymnosoma.envs.lamprey import Lamprey
 from gymnosoma.envs.neuromechanic import Neuromechanic
 from gymnosoma.envs.neuromechanic.model import changed
@@ -303,8 +303,8 @@ def test_a_specification_and_a_copy_hold_the_params():
 
 
 def test_a_changed_table_changes_the_defaults(monkeypatch):
-    table = constants.read_table
-    monkeypatch.setattr(constants, "read_table", lambda path: {**table(path), "state_strength": 0.05})
+    table = quantities.read_table
+    monkeypatch.setattr(quantities, "read_table", lambda path: {**table(path), "state_strength": 0.05})
     spec = importlib.util.find_spec("gymnosoma.envs.whisker_rod.params")
     params = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(params)

@@ -7,7 +7,6 @@ import pytest
 
 from gymnosoma.envs import Event, OpenLoop, Schedule, simulate
 from gymnosoma.envs.core.model.animal import Animal
-from gymnosoma.envs.core.model.simulate import ensemble
 from gymnosoma.envs.lamprey import IsolatedCord, Lamprey
 from gymnosoma.envs.neuromechanic import Neuromechanic
 from gymnosoma.envs.neuromechanic.standing import reflex_input, standing
@@ -15,6 +14,7 @@ from gymnosoma.envs.whisker_chain import Whisker
 from gymnosoma.envs.whisker_rod import WhiskerRod
 from gymnosoma.envs.worm import SineKymogram, Worm, medium
 from gymnosoma.films.reel import Replay
+from papers.simulations import ensemble
 
 ARM = Path(__file__).parents[2] / "assets" / "neuromechanic" / "arm.toml"
 

@@ -6,13 +6,13 @@ import pytest
 
 from gymnosoma.envs import simulate
 from gymnosoma.envs.lamprey import Lamprey, LampreyParams
-from gymnosoma.envs.lamprey.analysis import Swimming, swim
 from gymnosoma.envs.neuromechanic import Neuromechanic
 from gymnosoma.envs.neuromechanic.standing import DELAY, reflex_input, standing
 from gymnosoma.envs.whisker_chain.params import table as chain_table
 from gymnosoma.envs.whisker_rod import WhiskerRodParams
 from gymnosoma.envs.worm import Worm, WormParams
 from gymnosoma.envs.worm import medium as worm_medium
+from papers.lamprey.measures import Swimming, swim
 from papers.lamprey.swimming import FAST, SLOW
 from papers.neuromechanic.standing import events
 from papers.paper import Sheet, load, printed

@@ -7,9 +7,7 @@ import pytest
 from scipy.linalg import null_space
 
 from gymnosoma.envs import simulate
-from gymnosoma.envs.core.model.simulate import ensemble
 from gymnosoma.envs.lamprey import Lamprey, LampreyParams
-from gymnosoma.envs.lamprey.analysis import Swimming, swim
 from gymnosoma.envs.neuromechanic import Neuromechanic, equilibrate, growth, linearise
 from gymnosoma.envs.neuromechanic.analysis import (
     central_pattern,
@@ -27,7 +25,9 @@ from gymnosoma.envs.whisker_rod import WhiskerRod, WhiskerRodParams
 from gymnosoma.envs.whisker_rod import params as rod_params
 from gymnosoma.envs.worm import Worm, WormParams
 from gymnosoma.envs.worm.kymogram import FRAME_RATE, SineKymogram
+from papers.lamprey.measures import Swimming, swim
 from papers.neuromechanic.hindlimb import SLOW
+from papers.simulations import ensemble
 from papers.whisker_chain.analysis import bounce, impact, modes, shake, tip_response, whisk
 from papers.whisker_rod.analysis import correlations, slide, slips, sticks
 from papers.whisker_rod.reference import Reference

@@ -6,7 +6,7 @@ from scipy.integrate import solve_bvp, solve_ivp
 
 from examples.hair_material import identify_chain
 from gymnosoma.envs import simulate
-from gymnosoma.envs.whisker_chain import Hair, Whisker, WhiskerParams, follow, linear, quasi_static, wall
+from gymnosoma.envs.whisker_chain import Hair, Whisker, WhiskerParams, analysis, follow, quasi_static, wall
 from gymnosoma.envs.whisker_rod import WhiskerRod, WhiskerRodParams
 
 MODULUS = 3.3e9
@@ -122,8 +122,8 @@ def test_a_cantilever_bends_as_the_closed_form():
     closed = force * hair.length**3 / (3 * MODULUS * np.pi / 4 * 80e-6**4) * 80e-6 / 40e-6
     for n in (60, 120):
         params = WhiskerParams.of(hair, n_links=n, modulus=(MODULUS, MODULUS))
-        stiffness = linear.matrices(params)[2]
-        arm = linear.tip_arm(params)
+        stiffness = analysis.matrices(params)[2]
+        arm = analysis.tip_arm(params)
         bends = arm @ np.linalg.solve(stiffness, arm) * force
         assert bends == pytest.approx(closed, rel=2.2 / n)
 
@@ -264,8 +264,8 @@ def test_a_plate_that_moves_the_other_way_is_the_mirror_image():
 
 def shaken(params, time, base):
     """Tip of the linear whisker whose base moves as (function of time), by scipy's integrator."""
-    inertia, damping, stiffness, moment = linear.matrices(params)
-    arm, n, d = linear.tip_arm(params), len(inertia), 1e-5
+    inertia, damping, stiffness, moment = analysis.matrices(params)
+    arm, n, d = analysis.tip_arm(params), len(inertia), 1e-5
 
     def rates(t, z):
         acceleration = (base(t + d) - 2 * base(t) + base(t - d)) / d**2

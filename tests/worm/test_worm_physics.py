@@ -9,10 +9,10 @@ from scipy.integrate import solve_ivp
 from gymnosoma.envs import simulate
 from gymnosoma.envs.core.kernels.jit import sincos
 from gymnosoma.envs.core.model.chain import chain_points, self_crossing
-from gymnosoma.envs.core.model.simulate import ensemble
 from gymnosoma.envs.worm import Worm, WormParams, medium
 from gymnosoma.envs.worm.body import BROKEN, FOLDED
 from gymnosoma.envs.worm.kymogram import KymogramPlayback, SineKymogram
+from papers.simulations import ensemble
 
 SCHEMES = ("midpoint", "published")
 

@@ -198,38 +198,6 @@ def simulate(
     return runs if count is not None else runs[0]
 
 
-def ensemble(
-    animal: Animal,
-    drive: ArrayLike | Callable[[float], ArrayLike] | OpenLoop,
-    count: int,
-    duration: float,
-    every: float | None = None,
-    hold: float | None = None,
-    start: Mapping[str, ArrayLike] | None = None,
-    signals: Sequence[str] = (),
-) -> dict[str, NDArray[np.float64]]:
-    """Simulate animals side by side and return each signal of all of them as one array.
-
-    Args:
-        drive (array, function of time (s) or OpenLoop): (nu,) or (count, nu), as in `simulate`.
-        count: Number of animals.
-        duration (s)
-        every, hold, start, signals: As in `simulate`.
-
-    Returns:
-        dict: Name to array (N, count, ...), including ``time`` (N, count) s; NaN after an animal failed.
-    """
-    drive, hold = _held(animal, drive, hold)
-    runs = simulate(animal, drive, duration, every, start, hold, count=count, signals=signals)
-    moments = len(_recordings(hold if every is None else every, hold, duration)[0])
-    record = {}
-    for name in ("time", *signals):
-        record[name] = np.full((moments, count, *runs[0][name].shape[1:]), np.nan)
-        for b, run in enumerate(runs):
-            record[name][: len(run.time), b] = run[name]
-    return record
-
-
 def _held(animal: Animal, drive: Any, hold: float | None) -> tuple[Any, float]:
     """Return the drive and its hold (s); the default drive is the animal's own controller."""
     if drive is None:
