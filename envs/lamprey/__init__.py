@@ -1,4 +1,10 @@
-"""Lamprey of Ekeberg (1993)."""
+"""Lamprey of Ekeberg (1993).
+
+Read the files in this order: ``params`` (constants), ``body`` (equations of motion and three schemes), ``nerves``
+(spinal cord and motoneurons), ``animal`` (classes `Lamprey` and `IsolatedCord`), ``steering`` (brainstem), ``tasks``
+(environments), ``picture``, ``analysis`` (swimming and entrainment). The lamprey's controllers are in
+``agents/controllers/lamprey.py``, figures of the paper in ``papers/lamprey``.
+"""
 
 from .animal import IsolatedCord, Lamprey
 from .params import LampreyParams

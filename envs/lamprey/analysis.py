@@ -1,4 +1,7 @@
-"""Analysis of swimming as in Ekeberg (1993): frequency, waves of neurons and body, speed, turning, entrainment."""
+"""Analysis of swimming as in Ekeberg (1993): frequency, phase lags, speed, entrainment.
+
+Here is what users of recorded runs need. Measures that only the figures of the paper show are in ``papers/lamprey``.
+"""
 
 from __future__ import annotations
 

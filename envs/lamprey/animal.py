@@ -1,4 +1,8 @@
-"""Classes `Lamprey` and `IsolatedCord`, which start, advance and read rows."""
+"""Classes `Lamprey` and `IsolatedCord`, which start, advance and read rows.
+
+They select the kernels of a scheme and a kind of drive, and compute signals from rows. The equations of motion are in
+``body.py`` and ``nerves.py``; the interface is `core.model.animal.Animal`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Steering of the lamprey's cord by its brainstem, and equivalent commands of motoneurons."""
+"""Steering of the lamprey's cord by its brainstem, and equivalent commands of motoneurons.
+
+Here are the laws as kernels for one row, which tasks call in their hooks, and as functions and a class for many rows.
+The cord is in ``nerves.py``.
+"""
 
 from __future__ import annotations
 

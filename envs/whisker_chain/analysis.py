@@ -1,4 +1,7 @@
-"""Analysis of the whisker chain without a simulation: quasi-static bending by a peg, and small vibrations."""
+"""Analysis of the whisker chain without a simulation: quasi-static bending by a peg, and small vibrations.
+
+Here is what tasks and users need. Measures that only the figures of the paper show are in ``papers/whisker_chain``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The whisker chain as an animal: rows of state that can be started, advanced and read."""
+"""Class `Whisker`, which starts, advances and reads rows of whiskers; walls, and motions of the base.
+
+It selects the kernels of a scheme and computes signals from rows. The equations of motion are in ``body.py``; the
+interface is `core.model.animal.Animal`.
+"""
 
 from __future__ import annotations
 

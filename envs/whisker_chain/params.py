@@ -1,4 +1,9 @@
-"""Parameters of the whisker chain in SI, from the paper's Table 1 or from the shape of a hair."""
+"""Parameters of the whisker chain in SI, from the paper's Table 1 or from the shape of a hair.
+
+Here are `WhiskerParams` and the ranges of the parameters that rows, resets and events can set. The printed values are
+in ``assets/whisker_chain/parameters.toml``, hairs are in ``core/model/beam.py``. The fields of a row are in
+``body.py``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Parameters of the whisker rod and of the surface that it touches in SI, from the paper's tables."""
+"""Parameters of the whisker rod and of the surface that it touches in SI, from the paper's tables.
+
+Here are `WhiskerRodParams`, `Relief`, and the ranges of the parameters that rows, resets and events can set. The
+printed values are in ``assets/whisker_rod/parameters.toml``, hairs are in ``core/model/beam.py``. The fields of a row
+are in ``body.py``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Sensors of the follicle: noisy samples of the base wrench, and the power of the moment in frequency bands."""
+"""Sensors of the follicle: noisy samples of the base wrench, and the power of the moment in frequency bands.
+
+Here are kernels that tasks call in their hooks. The wrench and its power without noise are computed in ``body.py``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Equilibrium of the whisker rod on the plate, the initial state of simulations with contact."""
+"""Equilibrium of the whisker rod on the plate, the initial state of simulations with contact.
+
+Here is the kernel that finds it for one whisker. The segments are those of ``body.segments``.
+"""
 
 from __future__ import annotations
 

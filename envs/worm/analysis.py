@@ -1,4 +1,7 @@
-"""Gait of a worm: frequency, wavenumber, amplitude and speed."""
+"""Gait of a worm: frequency, wavenumber, amplitude and speed.
+
+Here is what users of recorded runs need. Measures that only the figures of the paper show are in ``papers/worm``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Class `Worm`, which starts, advances and reads rows of worms."""
+"""Class `Worm`, which starts, advances and reads rows of worms.
+
+It selects the kernels of a scheme, adds the fields of a circuit, and computes signals from rows. The equations of
+motion are in ``body.py`` and ``nerves.py``; the interface is `core.model.animal.Animal`.
+"""
 
 from __future__ import annotations
 

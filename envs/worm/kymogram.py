@@ -1,4 +1,8 @@
-"""Kymograms, which are control angles over joints and time: sine waves and recordings of real worms."""
+"""Kymograms, which are control angles over joints and time: sine waves and recordings of real worms.
+
+They are open-loop controllers for simulations and the base of residual actions. The recordings are in
+``assets/worm``; controllers that steer are in ``agents/controllers/worm.py``.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Kernels of a worm with a circuit, which senses joint angles and outputs control angles.
 
-``xs`` and ``ks`` have the fields of the body and of the circuit (``core/circuit/kernels.py``).
+Here is the link between circuit and body: senses, muscles, and the step that advances both. The neurons are in
+``core/circuit/kernels.py``, the body is in ``body.py``. ``xs`` and ``ks`` have the fields of both.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Parameters of the worm in SI, from the tables of Chung, Chang & Kim (2024)."""
+"""Parameters of the worm in SI, from the tables of Chung, Chang & Kim (2024).
+
+Here are the friction of a medium, `WormParams`, and the ranges of the parameters that rows, resets and events can set.
+The printed values are in ``assets/worm/parameters.toml``; the fields of a row are in ``body.py``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Steering law of the worm, used in tasks and by controllers."""
+"""Steering law of the worm, used in tasks and by controllers.
+
+Here are the law as a kernel for one row, which tasks call in their hooks, and as a class for many rows. The waves that
+it bends are in ``kymogram.py``.
+"""
 
 from __future__ import annotations
 
