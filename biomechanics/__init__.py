@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from .delays import characteristic_roots
+from gymnosoma.envs.neuromechanic.model import write_toml
+
+from .feedback import Regulator, characteristic_roots, input_matrix, lqr
+from .importer import Report
 from .inverse import induced_accelerations, inverse_dynamics, moment_arms, point_path, static_optimisation, torques
 from .motions import Load, Motion, read_loads, read_motion
 from .mujoco import read_mujoco
 from .opensim import read_osim
-from .parts import Report
-from .regulation import Regulator, input_matrix, lqr
-from .toml_writer import write_toml
 
 __all__ = [
     "Load",

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from gymnosoma.envs.core.files import SECONDS, check_file
 from gymnosoma.envs.neuromechanic import HIGHEST, LARGEST, MUJOCO_CURVES
 
-from .parts import LARGEST_FILE, Place, Report, united
+from .importer import LARGEST_FILE, Importer, Place, Report
 
 Vector = NDArray[np.float64]
 
@@ -49,35 +49,27 @@ history historyadr length0 lengthrange outadr outnum plugin trnid trntype user c
 """Fields of actuators that are used, have no effect in MuJoCo either, or follow from others."""
 
 
-class _Importer:
+class _MujocoImporter(Importer):
     """Builder of the description of one model, for `read_mujoco`."""
 
-    def __init__(self, m: Any, mujoco: Any) -> None:
-        self.m, self.kinds, self.report = m, mujoco.mjtObj, Report()
+    def __init__(self, source: Any, m: Any, mujoco: Any) -> None:
+        super().__init__(source, m.opt.gravity)
+        self.m, self.kinds = m, mujoco.mjtObj
         self.find = lambda kind, i: mujoco.mj_id2name(m, kind, i)
-        self.names: dict[tuple[int, int], str] = {}
-        self.used: dict[int, dict[str, int]] = {}
-        self.body: dict[str, Any] = {}
-        self.curve: dict[str, Any] = {}
         self.frame: dict[str, Any] = {}
         self.surface: dict[str, Any] = {}
         self.muscle: dict[str, Any] = {}
         self.motor: dict[str, Any] = {}
-        self.inputs: list[str] = []
         self.places = [Place("ground", np.eye(3), np.zeros(3))]
-        self.masses: dict[str, list[tuple[float, Vector, Vector]]] = {}
         self.leads = {i: (i, np.poly1d([1.0, 0.0])) for i in range(m.njnt)}
 
-    def name(self, kind: Any, i: int, what: str) -> str:
-        """Return the name of an object in the description: a valid key, unique among objects of its kind."""
-        if (int(kind), i) not in self.names:
-            label = self.find(kind, i) or f"{what}{i}"
-            self.names[int(kind), i] = self.report.rename(label, self.used.setdefault(int(kind), {"ground": 1}))
-        return self.names[int(kind), i]
+    def object_name(self, kind: Any, i: int, what: str) -> str:
+        """Return the name of an object in the description."""
+        return self.name(self.find(kind, i) or f"{what}{i}", what, i)
 
     def joint_name(self, j: int) -> str:
         """Return the name of a joint, which is also the name of its body."""
-        return self.name(self.kinds.mjOBJ_JOINT, j, "joint")
+        return self.object_name(self.kinds.mjOBJ_JOINT, j, "joint")
 
     # Coupled joints
 
@@ -130,15 +122,12 @@ class _Importer:
                 body, p = own, p - at
             self.places.append(Place(body, R, p))
             label = self.find(self.kinds.mjOBJ_BODY, b) or f"body{b}"
-            self.frame[self.report.rename(label, self.used.setdefault(int(self.kinds.mjOBJ_JOINT), {"ground": 1}))] = (
-                self.places[-1].frame()
-            )
+            self.frame[self.name(label, "joint", ("body", b))] = self.places[-1].frame()
             parts = (float(m.body_mass[b]), R @ m.body_ipos[b] + p, R @ _turn(m.body_iquat[b]))
             if body != "ground" and parts[0] > 0.0:
                 inertia = parts[2] @ np.diag(m.body_inertia[b]) @ parts[2].T
                 self.masses.setdefault(body, []).append((*parts[:2], inertia))
-        for name, masses in self.masses.items():
-            self.body[name]["inertial"] = united(masses)
+        self.add_masses()
 
     def joint(self, j: int) -> dict[str, Any]:
         """Return the keys of a hinge or slide."""
@@ -176,7 +165,7 @@ class _Importer:
         """Convert actuators on tendons to muscles and actuators on joints to motors."""
         m = self.m
         for a in range(m.nu):
-            own = self.name(self.kinds.mjOBJ_ACTUATOR, a, "actuator")
+            own = self.object_name(self.kinds.mjOBJ_ACTUATOR, a, "actuator")
             for field in [
                 each for each in dir(m) if each.startswith("actuator_") and each[9:] not in _ACTUATOR.split()
             ]:
@@ -251,7 +240,7 @@ class _Importer:
 
     def wrap(self, g: int, site: int, sphere: bool) -> str:
         """Return the name of the surface of a geom and a side site (-1 for none), creating it if necessary."""
-        m, own = self.m, self.name(self.kinds.mjOBJ_GEOM, g, "geom")
+        m, own = self.m, self.object_name(self.kinds.mjOBJ_GEOM, g, "geom")
         place = self.places[m.geom_bodyid[g]]
         turn = _turn(m.geom_quat[g])
         at, R = place.R @ m.geom_pos[g] + place.p, place.R @ turn
@@ -267,7 +256,7 @@ class _Importer:
                 side[2] *= sphere
                 entry["side"] = (R @ (side / np.linalg.norm(side) if side.any() else np.eye(3)[0])).tolist()
                 entry |= {} if sphere else {"rule": "mujoco"}
-            own = f"{own}_{self.name(self.kinds.mjOBJ_SITE, site, 'site')}"
+            own = f"{own}_{self.object_name(self.kinds.mjOBJ_SITE, site, 'site')}"
         self.surface.setdefault(own, entry)
         return own
 
@@ -330,22 +319,19 @@ def read_mujoco(source: Any, partial: bool = False) -> tuple[dict[str, Any], Rep
             compiled = _compile(Path(source), mujoco.MjModel.from_binary_path)
         except (OSError, ValueError, mujoco.FatalError) as error:
             raise ValueError(f"model {str(source)!r} cannot be compiled by MuJoCo: {error}") from None
-    importer = _Importer(compiled, mujoco)
+    importer = _MujocoImporter(source, compiled, mujoco)
     importer.couple()
     importer.bodies()
     importer.actuators()
     importer.rest()
-    refused = importer.report.refused
-    if refused and not partial:
-        raise ValueError(f"model {str(source)!r} has parts that are not supported: {'; '.join(refused)}")
-    description = {"schema": 1, "gravity": compiled.opt.gravity.tolist(), "body": importer.body}
-    parts: dict[str, Any] = {
+    importer.report.taken.append(f"joints: {', '.join(importer.body)}")
+    tables = {
+        "body": importer.body,
         "frame": importer.frame,
         "curve": importer.curve,
         "cylinder": importer.surface,
         "muscle": importer.muscle,
         "motor": importer.motor,
+        "inputs": importer.inputs,
     }
-    parts |= {"inputs": importer.inputs}
-    importer.report.taken.append(f"joints: {', '.join(importer.body)}")
-    return description | {name: part for name, part in parts.items() if part}, importer.report
+    return importer.finish(partial, tables)

@@ -13,10 +13,10 @@ from typing import Any
 from gymnosoma.envs.neuromechanic import LARGEST
 
 from . import opensim_skeleton as o
+from .importer import Report
 from .opensim_muscles import MUSCLES, muscle, report_properties
-from .parts import Report
 
-Force = Callable[[o.Importer, o.Element, list[str]], None]
+Force = Callable[[o.OpenSimImporter, o.Element], None]
 
 
 def _on(force: o.Element) -> str:
@@ -24,7 +24,7 @@ def _on(force: o.Element) -> str:
     return o.text_of(force, "coordinate") or o.last_of(o.text_of(force, "socket_coordinate"))
 
 
-def _coordinate(importer: o.Importer, force: o.Element) -> tuple[str, dict[str, Any], float]:
+def _coordinate(importer: o.OpenSimImporter, force: o.Element) -> tuple[str, dict[str, Any], float]:
     """Return the name of a force's coordinate, the keys of its joint, and the unit (rad or m) of the force's values."""
     coordinate = _on(force)
     if coordinate not in importer.owner:
@@ -33,7 +33,7 @@ def _coordinate(importer: o.Importer, force: o.Element) -> tuple[str, dict[str, 
     return importer.owner[coordinate], joint, o.DEGREE if joint["type"] == "revolute" else 1.0
 
 
-def _limit(importer: o.Importer, force: o.Element, inputs: list[str]) -> None:
+def _limit(importer: o.OpenSimImporter, force: o.Element) -> None:
     name, joint, unit = _coordinate(importer, force)
     limit: dict[str, Any] = {
         "low": unit * o.number_of(force, "lower_limit", 0.0),
@@ -52,7 +52,7 @@ def _limit(importer: o.Importer, force: o.Element, inputs: list[str]) -> None:
     importer.report.taken.append(f"CoordinateLimitForce {force.get('name')} of {name}")
 
 
-def _spring(importer: o.Importer, force: o.Element, inputs: list[str]) -> None:
+def _spring(importer: o.OpenSimImporter, force: o.Element) -> None:
     name, joint, _ = _coordinate(importer, force)
     if "stiffness" in joint:
         raise ValueError(f"{name} already has a spring")
@@ -61,12 +61,12 @@ def _spring(importer: o.Importer, force: o.Element, inputs: list[str]) -> None:
     importer.report.taken.append(f"SpringGeneralizedForce {force.get('name')} of {name}")
 
 
-def _motor(importer: o.Importer, force: o.Element, inputs: list[str]) -> None:
+def _motor(importer: o.OpenSimImporter, force: o.Element) -> None:
     joint, _, _ = _coordinate(importer, force)
     name = importer.name(force.get("name", ""), "muscle", force)
     motor = {"joint": joint, "from": f"input.{name}", "gain": o.number_of(force, "optimal_force", 1.0)}
-    importer.description.setdefault("motor", {})[name] = motor
-    inputs.append(name)
+    importer.tables["motor"][name] = motor
+    importer.inputs.append(name)
     importer.report.taken.append(f"CoordinateActuator {name} of {joint}")
 
 
@@ -79,8 +79,7 @@ FORCES: dict[str, Force] = {
 """Converters of the supported forces, by OpenSim class."""
 
 
-def _forces(importer: o.Importer) -> None:
-    inputs: list[str] = []
+def _forces(importer: o.OpenSimImporter) -> None:
     for force in o.objects(importer.model, "ForceSet"):
         kind, name = force.tag, force.get("name", "")
         if o.text_of(force, "appliesForce", "true") == "false":
@@ -90,10 +89,8 @@ def _forces(importer: o.Importer) -> None:
         elif kind not in FORCES:
             importer.report.refused.append(f"{kind} {name}: supported are {', '.join(FORCES)}")
         else:
-            importer.attempt(f"{kind} {name}", lambda k=kind, f=force: FORCES[k](importer, f, inputs))  # type: ignore[misc]
+            importer.attempt(f"{kind} {name}", FORCES[kind], importer, force)
     report_properties(importer)
-    if inputs:
-        importer.description["inputs"] = inputs
 
 
 def read_osim(source: str | Path, partial: bool = False) -> tuple[dict[str, Any], Report]:
@@ -109,14 +106,11 @@ def read_osim(source: str | Path, partial: bool = False) -> tuple[dict[str, Any]
     Raises:
         ValueError: If the file cannot be read or has unsupported parts. The message names all of them.
     """
-    importer = o.Importer(Path(source))
+    importer = o.OpenSimImporter(Path(source))
     importer.skeleton()
     _forces(importer)
     for room in ("MarkerSet", "ControllerSet", "ProbeSet", "ContactGeometrySet", "ComponentSet"):
         if entries := o.objects(importer.model, room):
             importer.report.ignored.append(f"{room}: {len(entries)} entries")
-    refused = importer.report.refused
-    if refused and not partial:
-        raise ValueError(f"model {str(source)!r} has parts that are not supported: {'; '.join(refused)}")
-    parts = {"curve": importer.curve} if importer.curve else {}
-    return {**importer.description, "body": importer.body, **parts}, importer.report
+    own = {"inputs": importer.inputs, "body": importer.body, "curve": importer.curve}
+    return importer.finish(partial, {**importer.tables, **own})

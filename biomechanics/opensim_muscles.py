@@ -15,7 +15,7 @@ from gymnosoma.envs.neuromechanic import THELEN_CURVES
 
 from . import opensim_skeleton as o
 from .hill_curves import MILLARD, de_groote, millard
-from .parts import Place
+from .importer import Place
 
 USED, REFUSED = "used", "refused"
 _START, _BOUNDS = "simulations start with fibres at rest, at the activation in `start`", "inputs are 0 to 1"
@@ -71,7 +71,7 @@ PROPERTIES: dict[str, dict[str, tuple[float | str, str]]] = {
 MUSCLES = tuple(PROPERTIES)
 
 
-def muscle(importer: o.Importer, force: o.Element, inputs: list[str]) -> None:
+def muscle(importer: o.OpenSimImporter, force: o.Element) -> None:
     """Convert a muscle."""
     kind, properties = force.tag, PROPERTIES[force.tag]
     name = importer.name(force.get("name", ""), "muscle", force)
@@ -120,12 +120,12 @@ def muscle(importer: o.Importer, force: o.Element, inputs: list[str]) -> None:
                 f"{len(surfaces)} surfaces of {name}, with the shortest path around them; if two touch one segment, "
                 "lengths from OpenSim 4.6 are some mm shorter, as it mixes results of different iterations"
             )
-    importer.description.setdefault("muscle", {})[name] = entry | {"excitation": f"input.{name}", "model": model}
-    inputs.append(name)
+    importer.tables["muscle"][name] = entry | {"excitation": f"input.{name}", "model": model}
+    importer.inputs.append(name)
     importer.report.taken.append(f"{kind} {name}")
 
 
-def _check_properties(importer: o.Importer, force: o.Element, name: str) -> None:
+def _check_properties(importer: o.OpenSimImporter, force: o.Element, name: str) -> None:
     """Refuse or note the properties of a muscle that are not at their default and have no effect here."""
     properties = PROPERTIES[force.tag]
     for part in force:
@@ -141,7 +141,7 @@ def _check_properties(importer: o.Importer, force: o.Element, name: str) -> None
         importer.properties.setdefault((force.tag, part.tag, how), []).append(f"{name} ({text[:40]})")
 
 
-def report_properties(importer: o.Importer) -> None:
+def report_properties(importer: o.OpenSimImporter) -> None:
     """Add one line for each property that has no effect to the report."""
     for (kind, key, how), muscles in importer.properties.items():
         more = f" and {len(muscles) - 3} more" if len(muscles) > 3 else ""
@@ -156,15 +156,15 @@ def _constants(curve: o.Element | None, kind: str) -> dict[str, float]:
     return {key: o.number_of(curve, key, 0.0) for key in keys}  # type: ignore[arg-type]
 
 
-def _own(importer: o.Importer, kind: str, constants: Any, damping: float) -> dict[str, Any]:
+def _own(importer: o.OpenSimImporter, kind: str, constants: Any, damping: float) -> dict[str, Any]:
     """Return the keys of a muscle with curves of its own; muscles share equal curves."""
     try:
         with np.errstate(all="raise", under="ignore"):
             curves = millard(constants) if kind == "millard" else de_groote(*constants)
+        for curve in curves.values():
+            o.curve_of(**curve)
     except (ArithmeticError, ValueError):
-        curves = {}
-    if not curves or not all((np.diff(curve["x"]) > 1e-9).all() for curve in curves.values()):
-        raise ValueError(f"its curves must have possible constants, got {constants}")
+        raise ValueError(f"its curves must have possible constants, got {constants}") from None
     names = {}
     for part, curve in curves.items():
         key = f"{kind}_{part}", tuple(curve["x"]), tuple(curve["y"])
@@ -175,7 +175,7 @@ def _own(importer: o.Importer, kind: str, constants: Any, damping: float) -> dic
     return {"curves": "own", "fibre_damping": damping} | names
 
 
-def _point(importer: o.Importer, muscle: str, point: o.Element) -> Any:
+def _point(importer: o.OpenSimImporter, muscle: str, point: o.Element) -> Any:
     body, R, p = importer.frame(point, "socket_parent_frame")
     frame = importer.places[body]
     place = Place(frame.body, frame.R @ R, frame.R @ p + frame.p)
@@ -205,7 +205,7 @@ def _point(importer: o.Importer, muscle: str, point: o.Element) -> Any:
     return {"point": own, "joint": importer.name(free), "range": [low, high]}
 
 
-def _moving(importer: o.Importer, muscle: str, point: o.Element, place: Place) -> list[Any]:
+def _moving(importer: o.OpenSimImporter, muscle: str, point: o.Element, place: Place) -> list[Any]:
     """Return a moving point: the end of a chain of massless sliding joints that follow coordinates."""
     body, at = place.body, place.p
     label = f"{muscle}_{point.get('name', '')}"
@@ -223,7 +223,7 @@ def _moving(importer: o.Importer, muscle: str, point: o.Element, place: Place) -
     return [body, *at.tolist()]
 
 
-def _wrap(importer: o.Importer, wrap: o.Element, count: int) -> dict[str, Any] | None:
+def _wrap(importer: o.OpenSimImporter, wrap: o.Element, count: int) -> dict[str, Any] | None:
     name = o.text_of(wrap, "wrap_object")
     if name not in importer.wrap_objects:
         raise ValueError(f"the model has no wrap object {name!r}")
@@ -253,7 +253,7 @@ def _wrap(importer: o.Importer, wrap: o.Element, count: int) -> dict[str, Any] |
         side: Any = "any" if axis == "all" else (sign * R[:, "xy".index(axis)]).tolist()
         entry |= {"axis": R[:, 2].tolist(), "side": side, "length": o.number_of(shape, "length", 1.0)}
     own = importer.name(name, "cylinder", shape)
-    importer.description.setdefault("cylinder", {})[own] = entry
+    importer.tables["cylinder"][own] = entry
     first, last = o.numbers_of(wrap, "range", "-1 -1")
     first, last = 1.0 if first < 1.0 else first, float(count) if last < 1.0 else last
     if not (first < last <= count and first == int(first) and last == int(last)):

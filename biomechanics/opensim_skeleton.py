@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 import posixpath
 import re
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -21,9 +22,11 @@ from numpy.typing import NDArray
 
 from gymnosoma.envs.core.arguments import shown
 from gymnosoma.envs.core.files import check_memory, read_bytes
-from gymnosoma.envs.neuromechanic import HIGHEST, LARGEST, cubics
+from gymnosoma.envs.neuromechanic import LARGEST, cubics
+from gymnosoma.envs.neuromechanic.model.reader import Names
+from gymnosoma.envs.neuromechanic.model.tables import CURVE
 
-from .parts import LARGEST_FILE, Place, Report, united
+from .importer import LARGEST_FILE, Importer, Place
 
 ELEMENT_BYTES = 256
 """Memory of an element per ``<`` of the text, bytes."""
@@ -133,7 +136,7 @@ def turned(angles: Vector) -> Vector:
 
 
 def function_of(element: Element | None) -> dict[str, Any]:
-    """Convert a function to a dict with ``gain`` and ``offset``, or with a ``curve`` (keys of `keys.CURVE`)."""
+    """Convert a function to a dict with ``gain`` and ``offset``, or with a ``curve`` (keys of `tables.CURVE`)."""
     if element is None:
         return {"gain": 0.0, "offset": 0.0}
     kind = element.tag
@@ -149,21 +152,28 @@ def function_of(element: Element | None) -> dict[str, Any]:
     kinds = {"SimmSpline": "simm", "NaturalCubicSpline": "simm", "PiecewiseLinearFunction": "linear"}
     if kind in kinds:
         x, y = numbers_of(element, "x", count=0), numbers_of(element, "y", count=0)
-        if len(x) != len(y) or len(x) < 2 or not (np.diff(x) > 1e-9).all():
-            raise ValueError(f"function {kind} must have at least 2 ascending x, and as many y")
-        return {"curve": {"kind": kinds[kind], "x": x.tolist(), "y": y.tolist()}}
+        return curve_of(kinds[kind], x=x.tolist(), y=y.tolist())
     raise ValueError(f"function {kind} is not supported; supported are {', '.join([*_FUNCTIONS, *kinds])}")
 
 
 _FUNCTIONS = "Constant", "LinearFunction", "MultiplierFunction", "PolynomialFunction"
 
 
+def curve_of(kind: str, **numbers: list[float]) -> dict[str, Any]:
+    """Return a function with a ``curve`` of these keys, after the builder's checks.
+
+    Raises:
+        ValueError: If the description of a model cannot have such a curve.
+    """
+    curve = {"kind": kind, **numbers}
+    CURVE.read(curve, "its function", Names({}))
+    return {"curve": curve}
+
+
 def _polynomial(coefficients: NDArray[Any]) -> dict[str, Any]:
     """Return the function of a polynomial with these coefficients, highest power first."""
     values = np.trim_zeros(coefficients, "f").tolist()
-    if len(values) > HIGHEST + 1:
-        raise ValueError(f"a polynomial can have at most {HIGHEST + 1} coefficients, got {len(values)}")
-    return {"curve": {"kind": "polynomial", "coefficients": [0.0] * (2 - len(values)) + values}}
+    return curve_of("polynomial", coefficients=[0.0] * (2 - len(values)) + values)
 
 
 def affine(f: dict[str, Any], gain: float, offset: float = 0.0) -> dict[str, Any]:
@@ -173,7 +183,7 @@ def affine(f: dict[str, Any], gain: float, offset: float = 0.0) -> dict[str, Any
     curve = f["curve"]
     if curve["kind"] == "polynomial":
         return _polynomial(np.polyadd(gain * np.array(curve["coefficients"]), [offset]))
-    return {"curve": curve | {"y": [gain * y + offset for y in curve["y"]]}}
+    return curve_of(curve["kind"], x=curve["x"], y=[gain * y + offset for y in curve["y"]])
 
 
 def composed(outer: dict[str, Any], inner: dict[str, Any]) -> dict[str, Any]:
@@ -189,7 +199,7 @@ def composed(outer: dict[str, Any], inner: dict[str, Any]) -> dict[str, Any]:
         power: Any = np.polyval(np.poly1d(curve["coefficients"]), np.poly1d([gain, offset]))
         return _polynomial(power.coeffs)
     pairs = sorted(((x - offset) / gain, y) for x, y in zip(curve["x"], curve["y"], strict=True))
-    return {"curve": curve | {"x": [x for x, _ in pairs], "y": [y for _, y in pairs]}}
+    return curve_of(curve["kind"], x=[x for x, _ in pairs], y=[y for _, y in pairs])
 
 
 def value_of(f: dict[str, Any], x: float) -> float:
@@ -226,15 +236,13 @@ class _Places(dict[str, Place]):
         raise ValueError(f"the joint of its body {body!r} was not imported")
 
 
-class Importer:
+class OpenSimImporter(Importer):
     """Builder of the description of one model, for `opensim.read_osim`."""
 
     def __init__(self, source: Path) -> None:
-        self.report, self.model = Report(), parse(source)
-        gravity = numbers_of(self.model, "gravity", "0 -9.80665 0")
-        self.description: dict[str, Any] = {"schema": 1, "gravity": gravity.tolist()}
-        self.body: dict[str, Any] = {}
-        self.curve: dict[str, Any] = {}
+        self.model = parse(source)
+        super().__init__(source, numbers_of(self.model, "gravity", "0 -9.80665 0"))
+        self.tables: dict[str, dict[str, Any]] = defaultdict(dict)
         self.places: dict[str, Place] = _Places(ground=Place("ground", np.eye(3), np.zeros(3)))
         self.paths: dict[str, Element] = {}
         self.path_of: dict[Element, str] = {}
@@ -242,22 +250,9 @@ class Importer:
         self.coordinates: dict[str, Element] = {}
         self.depends: dict[str, tuple[str, dict[str, Any]]] = {}
         self.owner: dict[str, str] = {}
-        self.masses: dict[str, list[tuple[float, Vector, Vector]]] = {}
-        self.names: dict[Any, str] = {}
-        self.used: dict[str, dict[str, int]] = {}
         self.wrap_objects: dict[str, tuple[str, Element]] = {}
         self.shared: dict[tuple[Any, ...], str] = {}
         self.properties: dict[tuple[str, str, str], list[str]] = {}
-
-    def name(self, label: str, kind: str = "body", part: Element | None = None) -> str:
-        """Return the name of a part in the description, unique among parts of its kind.
-
-        Parts are told apart by their label, or by their element if it is passed.
-        """
-        key = kind, label if part is None else part
-        if key not in self.names:
-            self.names[key] = self.report.rename(label, self.used.setdefault(kind, {"ground": 1}))
-        return self.names[key]
 
     def skeleton(self) -> None:
         """Convert bodies and joints; unsupported parts are added to the report."""
@@ -283,22 +278,15 @@ class Importer:
             for body in objects(self.model, "BodySet")
             if (label := body.get("name", "")) in self.places
         }
-        self.description["frame"] = {name: self.places[label].frame() for label, name in names.items()}
+        self.tables["frame"] = {name: self.places[label].frame() for label, name in names.items()}
         self.report.taken.append(f"coordinates: {', '.join(self.owner)}")
-
-    def attempt(self, what: str, make: Callable[[], None]) -> None:
-        """Call ``make`` to convert a part; on ValueError, add the part to the report."""
-        try:
-            make()
-        except ValueError as error:
-            self.report.refused.append(f"{what}: {error}")
 
     # Coordinates
 
     def couple(self) -> None:
         """Find the coordinates that are locked or depend on another coordinate."""
         for name, coordinate in self.coordinates.items():
-            self.attempt(f"coordinate {name}", lambda n=name, c=coordinate: self.hold(n, c))  # type: ignore[misc]
+            self.attempt(f"coordinate {name}", self.hold, name, coordinate)
         for constraint in objects(self.model, "ConstraintSet"):
             name, kind = constraint.get("name", ""), constraint.tag
             if text_of(constraint, "isEnforced", "true") == "false":
@@ -306,7 +294,7 @@ class Importer:
             elif kind != "CoordinateCouplerConstraint":
                 self.report.refused.append(f"{kind} {name}: only CoordinateCouplerConstraint is supported")
             else:
-                self.attempt(f"{kind} {name}", lambda c=constraint: self.depend(c))  # type: ignore[misc]
+                self.attempt(f"{kind} {name}", self.depend, constraint)
 
     def hold(self, name: str, coordinate: Element) -> None:
         """Hold a coordinate that is locked or prescribed."""
@@ -406,13 +394,13 @@ class Importer:
     def joints(self) -> None:
         """Convert all joints, parents first."""
         children: dict[str, list[tuple[Element, Any, Any]]] = {}
+
+        def find(joint: Element) -> None:
+            parent, child = self.frame(joint, "socket_parent_frame"), self.frame(joint, "socket_child_frame")
+            children.setdefault(parent[0], []).append((joint, parent, child))
+
         for joint in objects(self.model, "JointSet"):
-
-            def find(j: Element = joint) -> None:
-                parent, child = self.frame(j, "socket_parent_frame"), self.frame(j, "socket_child_frame")
-                children.setdefault(parent[0], []).append((j, parent, child))
-
-            self.attempt(f"joint {joint.get('name')!r}", find)
+            self.attempt(f"joint {joint.get('name')!r}", find, joint)
         bodies = ["ground"]
         for body in bodies:
             for joint, parent, child in children.pop(body, []):
@@ -420,7 +408,7 @@ class Importer:
                 if child[0] in self.places:
                     self.report.refused.append(f"{what}: it closes a loop at {child[0]!r}")
                 else:
-                    self.attempt(what, lambda j=joint, p=parent, c=child: self.joint(j, p, c))  # type: ignore[misc]
+                    self.attempt(what, self.joint, joint, parent, child)
                     bodies += [child[0]] if child[0] in self.places else []
         if children:
             names = ", ".join(entry[0].get("name", "") for entries in children.values() for entry in entries)
@@ -524,15 +512,8 @@ class Importer:
     def inertias(self) -> None:
         """Add the masses of OpenSim's bodies to the bodies of the description that they move with."""
         for body in objects(self.model, "BodySet"):
-            self.attempt(f"body {body.get('name')}", lambda b=body: self.mass(b))  # type: ignore[misc]
-        for name, parts in self.masses.items():
-            entry = united(parts)
-            xx, yy, zz, xy, xz, yz = entry["inertia"]
-            moments = np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-            if moments[0] < -1e-6 * moments[2] or moments[2] > (moments[0] + moments[1]) * (1 + 1e-6):
-                entry["exact"] = True
-                self.report.taken.append(f"inertia of {name}, unchanged although physically impossible")
-            self.body[name]["inertial"] = entry
+            self.attempt(f"body {body.get('name')}", self.mass, body)
+        self.add_masses()
 
     def mass(self, body: Element) -> None:
         """Add the mass of a body to the body of the description that it moves with."""

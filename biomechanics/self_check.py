@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from contextlib import suppress
 from importlib.util import find_spec
@@ -13,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gymnosoma.envs.neuromechanic import Neuromechanic
+
+from .importer import valid_name
 
 Vector = NDArray[np.float64]
 Lengths = Callable[[Vector, dict[str, Vector]], dict[str, float]]
@@ -64,7 +65,7 @@ def _opensim(animal: Neuromechanic, source: str) -> Lengths:
     opensim.Logger.setLevelString(level)
 
     def named(things: Any) -> dict[str, Any]:
-        return {re.sub(r"[^\w-]", "_", things.get(i).getName()): things.get(i) for i in range(things.getSize())}
+        return {valid_name(things.get(i).getName()): things.get(i) for i in range(things.getSize())}
 
     coordinates, muscles = named(model.getCoordinateSet()), named(model.getMuscles())
 
@@ -85,7 +86,7 @@ def _mujoco(animal: Neuromechanic, source: str) -> Lengths:
     load = mujoco.MjModel.from_binary_path if source.lower().endswith(".mjb") else mujoco.MjModel.from_xml_path
     model = load(source)
     data, joints = mujoco.MjData(model), (*animal.model.bodies, *animal.model.followers)
-    names = {re.sub(r"[^\w-]", "_", model.joint(i).name): int(model.jnt_qposadr[i]) for i in range(model.njnt)}
+    names = {valid_name(model.joint(i).name): int(model.jnt_qposadr[i]) for i in range(model.njnt)}
 
     def measure(q: Vector, k: dict[str, Vector]) -> dict[str, float]:
         data.qpos[:] = model.qpos0
@@ -93,7 +94,7 @@ def _mujoco(animal: Neuromechanic, source: str) -> Lengths:
             if name in names:
                 data.qpos[names[name]] += value
         mujoco.mj_fwdPosition(model, data)
-        labels = (re.sub(r"[^\w-]", "_", model.actuator(i).name) for i in range(model.nu))
+        labels = (valid_name(model.actuator(i).name) for i in range(model.nu))
         return dict(zip(labels, data.actuator_length.tolist(), strict=True))
 
     return measure

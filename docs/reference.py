@@ -13,7 +13,7 @@ import tyro
 
 from gymnosoma.agents.benchmark.tables import markdown
 from gymnosoma.agents.policies import card, config
-from gymnosoma.biomechanics.parts import LARGEST_FILE
+from gymnosoma.biomechanics.importer import LARGEST_FILE
 from gymnosoma.cli.main import COMMANDS
 from gymnosoma.envs.core import files
 from gymnosoma.envs.core.circuit.circuit import Circuit

@@ -1,6 +1,6 @@
 """Musculoskeletal models with nervous systems, after Bunderson et al. (2012)."""
 
-from .analysis import equilibrate, growth, linearise, refuse_contacts
+from .analysis import differences, equilibrate, growth, linearise, refuse_contacts
 from .animal import Neuromechanic, at_joints
 from .model import Model, cubics, load
 from .model.reader import LARGEST
@@ -20,6 +20,7 @@ __all__ = [
     "Neuromechanic",
     "at_joints",
     "cubics",
+    "differences",
     "equilibrate",
     "growth",
     "linearise",

@@ -287,13 +287,14 @@ def linearise(animal: Neuromechanic, start: dict[str, Any], step: float = 1e-6) 
     refuse_contacts(animal)
     row = animal.rows(1)
     animal.reset(row, np.zeros(1, np.int64), start)
-    z = animal.vector(row)
-    A = np.empty((len(z), len(z)))
-    for i in range(len(z)):
-        side = np.zeros(len(z))
-        side[i] = step
-        A[:, i] = (animal.rate(row, z + side) - animal.rate(row, z - side)) / (2 * step)
-    return A
+    return differences(lambda z: animal.rate(row, z), animal.vector(row), step)
+
+
+def differences(function: Callable[[Vector], Vector], x: Vector, step: float = 1e-6) -> Vector:
+    """Compute the Jacobian (m, n) of a function of (n,) that returns (m,), by central differences."""
+    sides = step * np.eye(len(x))
+    columns = [(function(x + side) - function(x - side)) / (2 * step) for side in sides]
+    return np.stack(columns, 1) if columns else np.zeros((len(function(x)), 0))
 
 
 def growth(A: Vector) -> Vector:

@@ -85,7 +85,7 @@ def test_polynomials_of_any_width_are_right_beside_splines(count):
     parts = {}
     for name, text in texts.items():
         if name == "p" and count > 16:
-            with pytest.raises(ValueError, match="at most 16 coefficients, got 17"):
+            with pytest.raises(ValueError, match="at most 16 numbers, got 17"):
                 function_of(ElementTree.fromstring(text))
             return
         parts[name] = function_of(ElementTree.fromstring(text))

@@ -15,7 +15,7 @@ from gymnosoma.agents.benchmark.pictures import draw
 from gymnosoma.agents.policies import card
 from gymnosoma.agents.policies.lookup import shipped
 from gymnosoma.agents.support.files import write_table
-from gymnosoma.biomechanics.parts import Report
+from gymnosoma.biomechanics.importer import Report
 from gymnosoma.envs import Trajectory
 
 SWIM = "gymnosoma/WormSwim-v0"

@@ -6,6 +6,6 @@
 """
 
 from .build import Joint, cubics
-from .loading import Model, changed, held, limited, load
+from .loading import Model, changed, held, limited, load, write_toml
 
-__all__ = ["Joint", "Model", "changed", "cubics", "held", "limited", "load"]
+__all__ = ["Joint", "Model", "changed", "cubics", "held", "limited", "load", "write_toml"]

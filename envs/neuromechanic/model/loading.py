@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.arguments import choice, number, shown
-from ...core.files import read_toml
+from ...core.files import read_toml, toml_key, toml_value
 from ..nerves import Module
 from ..params import PHYSICAL
 from .build import Joint, build
@@ -130,6 +130,20 @@ def plain(value: Any, path: str = "", depth: int = 0) -> Any:
 
 def _is_text(value: Any, most: int) -> bool:
     return isinstance(value, str) and len(value) <= most and value.isprintable()
+
+
+def write_toml(description: Mapping[str, Any]) -> str:
+    """Return a description as TOML text, with one table for each body, muscle and other part."""
+    lines = [
+        f"{toml_key(key)} = {toml_value(value)}" for key, value in description.items() if not isinstance(value, Mapping)
+    ]
+    for kind, tables in description.items():
+        if isinstance(tables, Mapping):
+            nested = all(isinstance(values, Mapping) for values in tables.values())
+            for name, values in tables.items() if nested else [(None, tables)]:
+                lines.append(f"[{kind}]" if name is None else f"[{kind}.{toml_key(name)}]")
+                lines += [f"{toml_key(key)} = {toml_value(value)}" for key, value in values.items()]
+    return "\n".join(lines) + "\n"
 
 
 def load(source: str | Path | Mapping[str, Any], modules: Mapping[str, Module] | None = None) -> Model:

@@ -1,4 +1,7 @@
-"""Design of linear-quadratic feedback with a delay, to hold an equilibrium."""
+"""Linear systems of models with delays: characteristic roots, and design of delayed feedback to hold an equilibrium.
+
+The state matrix without delays and its eigenvalues are in `envs.neuromechanic.analysis`.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,109 @@ from numpy.typing import ArrayLike, NDArray
 
 from gymnosoma.envs.core.arguments import number, shown
 from gymnosoma.envs.core.model.control import Flags, Floats, Values
-from gymnosoma.envs.neuromechanic import Neuromechanic, linearise, refuse_contacts
+from gymnosoma.envs.neuromechanic import Neuromechanic, differences, linearise, refuse_contacts
 
 Vector = NDArray[np.float64]
+
+
+# Stability with delays
+
+
+def characteristic_roots(animal: Neuromechanic, start: dict[str, Any], nodes: int = 32) -> NDArray[np.complex128]:
+    """Compute the rightmost characteristic roots (1/s) of the linearised delay equation by Chebyshev collocation.
+
+    The equation is z' = A z + sum B_d s(t - d) with the delayed signals s = C z + sum D_d s(t - d). The method
+    approximates s between the longest delay and the present by a polynomial through the present and ``nodes`` earlier
+    points (Breda, Maset & Vermiglio, 2005). It uses the exact delays, without rounding to the simulation's time steps.
+
+    Args:
+        animal: Model with N states and S delayed signals.
+        start: Initial values at an equilibrium.
+        nodes: Number of collocation points in the past.
+
+    Returns:
+        roots (N + nodes S,) complex, 1/s: Sorted by decreasing real part. Roots far to the left are artefacts of the
+            polynomial.
+
+    Raises:
+        ValueError: If the model has contacts.
+
+    Examples:
+        Compare the standing figure with the paper's delay and with a longer one. It is stable if the real part of the
+        rightmost root is negative:
+
+        >>> from gymnosoma.envs.neuromechanic import Neuromechanic
+        >>> from gymnosoma.biomechanics import characteristic_roots
+        >>> from gymnosoma.envs.neuromechanic.standing import DAMPING, STIFFNESS, splay, standing, upright
+        >>> for delay in (0.12, 0.3):
+        ...     animal = Neuromechanic(standing(1.1, feet="pinned", delay=delay))
+        ...     start = {"q": upright(1.1), "input": [splay(1.1), STIFFNESS, DAMPING]}
+        ...     growth = characteristic_roots(animal, start)[0].real
+        ...     print(f"{delay} s late: {growth:.2f} /s")
+        0.12 s late: -0.94 /s
+        0.3 s late: 0.53 /s
+    """
+    refuse_contacts(animal)
+    size, columns = animal.model.counts["size"], animal.model.counts["delays"]
+    row = animal.rows(1)
+    animal.reset(row, np.zeros(1, np.int64), start)
+    factor, row["delay"] = float(row["delay"][0]), 1.0
+    z, depth = animal.vector(row), row["ring"].shape[1]
+
+    def sense(z: Vector, past: Vector, delay: int) -> Vector:
+        """Return the rates of the states, then the delayed signals, after a change of their values ``delay`` ago."""
+        now = animal.with_vector(row, z)
+        now["ring"][0, -delay % depth] += past
+        return np.concatenate([animal.rate(now), animal.mechanics(now)["delayed"]])
+
+    unchanged = np.zeros(columns)
+    A, C = np.split(differences(lambda z: sense(z, unchanged, 0), z), [size])
+    if columns == 0:
+        return _sorted_roots(A)
+    steps = animal.table["synapse"][0]
+    delays = {int(d): None for c, d in zip(steps[:, 2], steps[:, 3], strict=True) if c >= 0 and d > 0}
+    x, weight, derivative = _chebyshev(nodes)
+    longest = factor * max(delays) * animal.dt
+    derivative *= 2.0 / longest
+    # The unknowns are z and the past of s at the nodes; the present is eliminated by s = C z + sum D s(past).
+    B, D = np.zeros((size, (nodes + 1) * columns)), np.zeros((columns, (nodes + 1) * columns))
+    for delay in delays:
+        row["step"] = 0.0
+        rates, sensed = np.split(differences(lambda past, d=delay: sense(z, past, d), unchanged), [size])
+        at = 1.0 - 2.0 * factor * delay * animal.dt / longest
+        near = np.abs(x - at) < 1e-12
+        part = np.where(near, 1.0, 0.0) if near.any() else weight / (at - x) / np.sum(weight / (at - x))
+        B += np.kron(part, rates)
+        D += np.kron(part, sensed)
+    now = np.linalg.solve(np.eye(columns) - D[:, :columns], np.hstack([C, D[:, columns:]]))
+    past = np.kron(derivative[1:], np.eye(columns))
+    whole = np.block(
+        [
+            [A + B[:, :columns] @ now[:, :size], B[:, columns:] + B[:, :columns] @ now[:, size:]],
+            [past[:, :columns] @ now[:, :size], past[:, columns:] + past[:, :columns] @ now[:, size:]],
+        ]
+    )
+    return _sorted_roots(whole)
+
+
+def _chebyshev(nodes: int) -> tuple[Vector, Vector, Vector]:
+    """Return the points from 1 (present) to -1, their barycentric weights and the differentiation matrix."""
+    x = np.cos(np.pi * np.arange(nodes + 1) / nodes)
+    weight = np.r_[0.5, np.ones(nodes - 1), 0.5] * (-1.0) ** np.arange(nodes + 1)
+    differences = x[:, None] - x
+    np.fill_diagonal(differences, 1.0)
+    derivative = weight / weight[:, None] / differences
+    np.fill_diagonal(derivative, 0.0)
+    np.fill_diagonal(derivative, -derivative.sum(1))
+    return x, weight, derivative
+
+
+def _sorted_roots(A: Vector) -> NDArray[np.complex128]:
+    roots = np.linalg.eigvals(A).astype(complex)
+    return roots[np.argsort(-roots.real)]
+
+
+# Linear-quadratic feedback
 
 POSITION, SPEED, OTHER = 0.1, 1.0, 10.0
 """Deviations of joint angles (rad), joint rates (rad/s) and all other states that cost as much as an input of 1."""
@@ -155,12 +258,10 @@ def input_matrix(animal: Neuromechanic, start: dict[str, Any], step: float = 1e-
     refuse_contacts(animal)
     row = animal.rows(1)
     animal.reset(row, np.zeros(1, np.int64), start)
-    B = np.empty((animal.model.counts["size"], animal.drive_size))
-    for i in range(animal.drive_size):
-        rates = []
-        for side in (step, -step):
-            moved = row.copy()
-            moved["input"][0, i] += side
-            rates.append(animal.rate(moved))
-        B[:, i] = (rates[0] - rates[1]) / (2 * step)
-    return B
+
+    def rate(drive: Vector) -> Vector:
+        now = row.copy()
+        now["input"] = drive
+        return animal.rate(now)
+
+    return differences(rate, row["input"][0], step)

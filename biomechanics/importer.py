@@ -1,0 +1,150 @@
+"""What the importers of OpenSim and MuJoCo share: names, frames and masses of a description, and its report.
+
+`opensim` and `mujoco` read the other programs' models.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gymnosoma.envs.core.arguments import printable
+from gymnosoma.envs.neuromechanic.model.tables import is_possible
+
+Vector = NDArray[np.float64]
+
+LARGEST_FILE = 16 << 20
+"""Largest size of a model file, bytes."""
+
+
+def valid_name(label: str) -> str:
+    """Return a label with letters, digits, ``_`` and ``-`` only."""
+    return re.sub(r"[^\w-]", "_", label)
+
+
+@dataclass
+class Report:
+    """Report of an import: lists of texts, each of which names a part of the model.
+
+    Args:
+        taken (list of str): Imported parts.
+        renamed (list of str): Parts with another name or zero position in the description.
+        ignored (list of str): Parts that are left out and do not prevent the import.
+        refused (list of str): Unsupported parts.
+    """
+
+    taken: list[str] = field(default_factory=list)
+    renamed: list[str] = field(default_factory=list)
+    ignored: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+
+    def rename(self, label: str, used: dict[str, int]) -> str:
+        """Return a new valid name for a part.
+
+        ``used`` counts how often a name was asked for; a number is added to names in use.
+        """
+        name = first = valid_name(label)[:80] or "_"
+        while name in used:
+            used[first] += 1
+            name = f"{first}_{used[first]}"
+        used[name] = 1
+        if name != label:
+            self.renamed.append(f"{label} to {name}")
+        return name
+
+    def __str__(self) -> str:
+        """Return the report as text with one entry per line."""
+        parts = {name: getattr(self, name) for name in ("taken", "renamed", "ignored", "refused")}
+        return "\n".join(f"{name}: {printable(entry)}" for name, entries in parts.items() for entry in entries)
+
+
+@dataclass
+class Place:
+    """Frame of an imported model: its body in the description, its rotation matrix R and its origin p (m) in it."""
+
+    body: str
+    R: Vector
+    p: Vector
+
+    def frame(self) -> dict[str, Any]:
+        """Return the keys of the frame in a description."""
+        from scipy.spatial.transform import Rotation
+
+        x, y, z, w = Rotation.from_matrix(self.R).as_quat().tolist()
+        return {"body": self.body, "at": self.p.tolist(), "attitude": [w, x, y, z]}
+
+    def point(self, x: Vector) -> list[Any]:
+        """Return the description's ``[body, x, y, z]`` of a point (3,) m of the frame."""
+        return [self.body, *(self.R @ x + self.p).tolist()]
+
+
+class Importer:
+    """Description of one model that grows part by part, with a report on them.
+
+    Args:
+        source: File or object that the model comes from, for error messages.
+        gravity ((3,) float, m/s^2): Acceleration due to gravity.
+    """
+
+    def __init__(self, source: Any, gravity: Vector) -> None:
+        self.source, self.gravity, self.report = source, gravity, Report()
+        self.body: dict[str, Any] = {}
+        self.curve: dict[str, Any] = {}
+        self.inputs: list[str] = []
+        self.masses: dict[str, list[tuple[float, Vector, Vector]]] = {}
+        self._names: dict[tuple[str, Any], str] = {}
+        self._used: dict[str, dict[str, int]] = {}
+
+    def name(self, label: str, kind: str = "body", part: Any = None) -> str:
+        """Return the name of a part in the description, unique among parts of its kind.
+
+        Parts are told apart by their label, or by ``part`` if it is passed.
+        """
+        key = kind, label if part is None else part
+        if key not in self._names:
+            self._names[key] = self.report.rename(label, self._used.setdefault(kind, {"ground": 1}))
+        return self._names[key]
+
+    def attempt(self, what: str, convert: Callable[..., None], *parts: Any) -> None:
+        """Call ``convert`` with ``parts``; on ValueError, the report says that ``what`` is refused, and why."""
+        try:
+            convert(*parts)
+        except ValueError as error:
+            self.report.refused.append(f"{what}: {error}")
+
+    def add_masses(self) -> None:
+        """Give the bodies of the description the masses that move with them."""
+        for name, parts in self.masses.items():
+            self.body[name]["inertial"] = entry = united(parts)
+            if not is_possible(entry["inertia"]):
+                entry["exact"] = True
+                self.report.taken.append(f"inertia of {name}, unchanged although physically impossible")
+
+    def finish(self, partial: bool, tables: Mapping[str, Any]) -> tuple[dict[str, Any], Report]:
+        """Return the description with those ``tables`` that are not empty, and the report.
+
+        Raises:
+            ValueError: If parts were refused, unless ``partial``.
+        """
+        if self.report.refused and not partial:
+            refused = "; ".join(self.report.refused)
+            raise ValueError(f"model {str(self.source)!r} has parts that are not supported: {refused}")
+        description = {"schema": 1, "gravity": self.gravity.tolist()}
+        return description | {name: table for name, table in tables.items() if table}, self.report
+
+
+def united(parts: list[tuple[float, Vector, Vector]]) -> dict[str, Any]:
+    """Return the ``inertial`` keys of a body, joined from the mass, centre and central inertia of each part."""
+    mass = sum(part[0] for part in parts)
+    centre = sum((m * c for m, c, _ in parts), np.zeros(3)) / (mass or 1.0)
+    total = np.zeros((3, 3))
+    for m, c, inertia in parts:
+        r = c - centre
+        total += inertia + m * (r @ r * np.eye(3) - np.outer(r, r))
+    moments = [*np.diag(total).tolist(), total[0, 1], total[0, 2], total[1, 2]]
+    return {"mass": mass, "centre": centre.tolist(), "inertia": moments}
