@@ -123,7 +123,7 @@ def run(*command, **more):
 def test_examples_with_other_libraries_run(name, amount, library, tmp_path):
     pytest.importorskip(library)
     assert "return" in run(ROOT / "examples" / f"{name}.py", amount, cwd=tmp_path)
-    page = (ROOT / "docs" / "guides" / "score.md").read_text()
+    page = (ROOT / "docs" / "guides" / "scores.md").read_text()
     for saved in {*tmp_path.glob("*.*")} - {*tmp_path.glob("*.png")}:  # what the guide does with it
         (block,) = (text for text in re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.M) if saved.name in text)
         (tmp_path / "my_agent.py").write_text(block)
