@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from gymnosoma.agents.benchmark.tables import markdown
-from tools.publish import put
+from tools.clone import put
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "guides" / "install.md"

@@ -24,7 +24,8 @@ from gymnosoma.envs.core.draw import canvas as c
 from gymnosoma.envs.core.draw.canvas import Canvas
 from gymnosoma.envs.worm.picture import body
 from gymnosoma.films.reel import _Actor
-from tools.publish import PICTURES, checkout, stamp
+from tools.clone import ROOT
+from tools.publish import PICTURES, stamp
 
 HERE = Path(__file__).parent
 
@@ -119,7 +120,7 @@ PARTS = {
 
 def main() -> None:
     """Make the pictures on the command line, by default all."""
-    digests = json.loads((checkout() / PICTURES).read_text("utf-8"))
+    digests = json.loads((ROOT / PICTURES).read_text("utf-8"))
     pages = {path.stem: path for path in sorted((HERE / "animals").glob("*.md"))}
     for name in sys.argv[1:] or [*PARTS, *pages]:
         if name in pages:
@@ -131,7 +132,7 @@ def main() -> None:
         first.save(path, save_all=True, append_images=rest, duration=times, loop=0, quality=60, method=4)
         digests[name] = {env_id: {"policies": own, "digest": stamp(env_id, own)} for env_id, own in shown.items()}
         print(f"{path.name}: {path.stat().st_size / 1000:.0f} kB")
-    (checkout() / PICTURES).write_text(json.dumps(digests, indent=1) + "\n", "utf-8")
+    (ROOT / PICTURES).write_text(json.dumps(digests, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ from gymnosoma.agents.support.files import replacing
 from gymnosoma.agents.support.progress import progress_bar
 from gymnosoma.envs.core.env.documentation import figures, normaliser
 
-from .publish import checkout
+from .clone import ROOT
 
 FILE = "gates.csv"
 """Name of the file of results, in docs."""
@@ -178,7 +178,7 @@ def failing(row: Mapping[str, Any]) -> list[str]:
 
 def published_rows() -> dict[str, dict[str, str]]:
     """Read docs/gates.csv, and return its rows by id."""
-    file = checkout() / "docs" / FILE
+    file = ROOT / "docs" / FILE
     text = file.read_text("utf-8") if file.is_file() else ""
     return {each["id"]: each for each in csv.DictReader(io.StringIO(text))}
 
@@ -190,7 +190,7 @@ def _write(row: Mapping[str, Any]) -> None:
     writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows[name] for name in order if name in rows)
-    with replacing(checkout() / "docs" / FILE) as file:
+    with replacing(ROOT / "docs" / FILE) as file:
         file.write(out.getvalue().encode())
 
 

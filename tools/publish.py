@@ -18,7 +18,6 @@ import gymnasium
 import numpy as np
 import tyro
 
-import gymnosoma
 from gymnosoma.agents.benchmark import protocol, results, tables
 from gymnosoma.agents.benchmark.checks import MEAN, width
 from gymnosoma.agents.benchmark.entrants import RECIPE, Unchecked, policy_of
@@ -38,6 +37,9 @@ from gymnosoma.agents.support.progress import progress_bar
 from gymnosoma.envs import CATALOGUE
 from gymnosoma.envs.core.env.documentation import FIGURES, NORMALISERS, normaliser, normalisers
 
+from . import speed
+from .clone import ROOT, SCALE, put, update_scales
+from .gates import failing, published_rows
 from .live.modules import ANIMALS as LIVE
 
 PUBLISHED, PICTURES = "docs/results/results.jsonl.xz", "docs/pictures.json"
@@ -47,9 +49,6 @@ VALIDATION_EPISODES = 128
 FEW = 4
 """Number of episodes that `stale` repeats to compare a policy with its results."""
 
-SCALE = ("floor", "best", "bound", "why")
-"""Keys of a normaliser."""
-
 ANIMALS = {
     "worm": ("Chung, Chang & Kim 2024", "muscles at 24 joints, or a nervous system"),
     "lamprey": ("Ekeberg 1993", "a spinal cord with sense of bending"),
@@ -58,11 +57,6 @@ ANIMALS = {
     "neuromechanic": ("Bunderson et al. 2012", "31 muscles of a cat's hindlimb; reflexes of a standing person"),
 }
 """Paper of each animal, and what moves it."""
-
-
-def checkout() -> Path:
-    """Return the folder of the clone from which this package is imported."""
-    return Path(gymnosoma.__file__).resolve().parents[1]
 
 
 def publish(add: tuple[Path, ...] = (), floors: bool = False, ship: Path | None = None, check: bool = False) -> None:
@@ -75,7 +69,7 @@ def publish(add: tuple[Path, ...] = (), floors: bool = False, ship: Path | None 
             assets/policies.
         check: List files and figures that are out of date, with exit status 1 if there are any, and write nothing.
     """
-    root = checkout()
+    root = ROOT
     if check:
         problems = list(stale(root))
         print(*problems, sep="\n")
@@ -94,7 +88,7 @@ def publish(add: tuple[Path, ...] = (), floors: bool = False, ship: Path | None 
             shutil.copytree(folder, root / "docs" / "results" / "weights", dirs_exist_ok=True)
     rows = tables.rows_of(lines)
     if floors:
-        freeze({env_id: {"floor": floor} for env_id, floor in floors_of(rows).items()})
+        update_scales({env_id: {"floor": floor} for env_id, floor in floors_of(rows).items()})
         rows = tables.rows_of(lines)
     for path, text in pages(rows, root).items():
         with replacing(path) as file:
@@ -116,15 +110,6 @@ def pages(rows: Sequence[tables.Row], root: Path) -> dict[Path, str]:
         readme: put(readme.read_text("utf-8"), "benchmark", readme_table(rows)),
         root / "assets" / FIGURES: json.dumps({"results": figures_of(rows)}, indent=1) + "\n",
     }
-
-
-def put(page: str, name: str, text: str) -> str:
-    """Replace the text between the marks ``<!-- name -->`` and ``<!-- /name -->`` of a page."""
-    before, mark, rest = page.partition(f"<!-- {name} -->\n")
-    _, end, after = rest.partition(f"<!-- /{name} -->")
-    if not mark or not end:
-        raise ValueError(f"page must have the marks <!-- {name} --> and <!-- /{name} -->")
-    return f"{before}{mark}{text.strip()}\n{end}{after}"
 
 
 def readme_table(rows: Sequence[tables.Row]) -> str:
@@ -174,24 +159,6 @@ def floors_of(rows: Sequence[tables.Row]) -> dict[str, float]:
     """Return the lower reference of each id's scale: the score of the animal's own controller."""
     cells = {env_id: tables.at(rows, env_id).get("baseline") for env_id in all_ids() if normaliser(env_id)}
     return {env_id: float(f"{cell.score.mean:.4g}") for env_id, cell in cells.items() if cell}
-
-
-def freeze(entries: Mapping[str, Mapping[str, Any]]) -> None:
-    """Update keys of the normalisers of some ids in assets."""
-    normalisers.cache_clear()  # the file may have changed since it was read
-    scales = {name: dict(entry) for name, entry in normalisers().items()}
-    for env_id, entry in entries.items():
-        scales.setdefault(env_id.removeprefix("gymnosoma/"), {}).update(entry)
-    texts = [
-        f"[{name}]\n" + "".join(f"{key} = {json.dumps(scales[name][key])}\n" for key in SCALE if key in scales[name])
-        for name in (env_id.removeprefix("gymnosoma/") for env_id in all_ids())
-        if name in scales
-    ]
-    path = checkout() / "assets" / NORMALISERS
-    head = path.read_text("utf-8").partition("\n\n")[0] + "\n"
-    with replacing(path) as file:
-        file.write("\n".join([head, *texts]).encode())
-    normalisers.cache_clear()
 
 
 def ship_trainings(folder: Path, root: Path) -> list[str]:
@@ -283,10 +250,6 @@ def stale_pictures(root: Path) -> Iterator[str]:
 
 def stale(root: Path) -> Iterator[str]:
     """List the published files and figures that do not agree with the code, with the reason."""
-    from .gates import failing, published_rows
-    from .speed.__main__ import GUIDE, MEASURED, README, ratios
-    from .speed.__main__ import tables as tables_of_speed
-
     lines = results.read(root / PUBLISHED)
     rows = tables.rows_of(lines)
     for path, text in pages(rows, root).items():
@@ -319,13 +282,13 @@ def stale(root: Path) -> Iterator[str]:
             yield f"{entry.name}: reward_threshold must be in {ends}, got {threshold}"
         if entry.ranked and (entry.name not in gates or gates[entry.name]["fails"]):
             yield f"docs/gates.csv: {entry.name} is ranked, but has not passed the checks"
-    measured = json.loads(MEASURED.read_text("utf-8"))
+    measured = json.loads(speed.MEASURED.read_text("utf-8"))
     if not measured.get("ids"):
         yield "docs/speed.json: fingerprints of the measured ids are missing"
     for name, fingerprint in measured.get("ids", {}).items():
         if fingerprint != env_fingerprint(f"gymnosoma/{name}", {}):
             yield f"docs/speed.json: {name} has changed since the measurement"
-    for page, text in ((GUIDE, tables_of_speed(measured)), (README, ratios(measured))):
+    for page, text in ((speed.GUIDE, speed.tables(measured)), (speed.README, speed.ratios(measured))):
         if text not in page.read_text("utf-8"):
             yield f"{page.relative_to(root)}: speeds differ from docs/speed.json"
 

@@ -20,7 +20,7 @@ from gymnosoma.envs import simulate
 from gymnosoma.envs.core.circuit.circuit import Circuit
 from gymnosoma.envs.worm import Worm, active_joints
 from gymnosoma.envs.worm.analysis import Gait
-from tools.publish import put
+from tools.clone import put
 
 from ..paper import COLOURS, STYLE
 

@@ -8,7 +8,7 @@ import pytest
 from gymnosoma.envs import simulate
 from gymnosoma.envs.neuromechanic import Neuromechanic
 from gymnosoma.envs.neuromechanic import contact as c
-from tools.speed.mujoco import in_mujoco, standing_on_springs
+from tools.mujoco_models import in_mujoco, standing_on_springs
 
 pytestmark = pytest.mark.full
 

@@ -8,12 +8,14 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-import gymnosoma
 from gymnosoma.envs.core.draw import canvas
 from gymnosoma.envs.core.files import replacing
 
+from ..clone import ROOT
 from .modules import ANIMALS
 from .wasm import LARGEST
+
+SCRIPTS = ROOT / "docs" / "live"
 
 SHARED = ("engine.js", "canvas.js", "show.js")
 """Parts of ``live.js``, in order."""
@@ -70,11 +72,6 @@ PAGE = """<!doctype html>
 """
 
 
-def sources() -> Path:
-    """Return the folder of the scripts in a clone."""
-    return Path(gymnosoma.__file__).resolve().parents[1] / "docs" / "live"
-
-
 def _written(path: Path, text: str) -> None:
     if not path.is_file() or path.read_text("utf-8") != text:
         with replacing(path) as file:
@@ -92,7 +89,7 @@ def animal_script(name: str) -> str:
     if len(module) > LARGEST:
         raise ValueError(f"module {name} must have at most {LARGEST} bytes, got {len(module)}")
     about = live.table() | {"wasm": base64.b64encode(module).decode()}
-    scene = (sources() / f"{name}.js").read_text("utf-8")
+    scene = (SCRIPTS / f"{name}.js").read_text("utf-8")
     return f'gymnosoma.add("{name}", {json.dumps(about, separators=(",", ":"))});\n{scene}'
 
 
@@ -118,10 +115,10 @@ def write(folder: Path, names: Iterable[str] = tuple(ANIMALS)) -> dict[str, int]
     """
     folder.mkdir(parents=True, exist_ok=True)
     colours = {name.lower(): getattr(canvas, name) for name in COLOURS}
-    parts = [(sources() / name).read_text("utf-8") for name in SHARED]
+    parts = [(SCRIPTS / name).read_text("utf-8") for name in SHARED]
     parts.insert(1, f"gymnosoma.colours = {json.dumps(colours)};\n")
     _written(folder / "live.js", "\n".join(parts))
-    _written(folder / "live.css", (sources() / "live.css").read_text("utf-8"))
+    _written(folder / "live.css", (SCRIPTS / "live.css").read_text("utf-8"))
     for name in names:
         _written(folder / f"{name}.js", animal_script(name))
         _written(folder / f"{name}.html", _page(*PAGES[name], embedded(name)))

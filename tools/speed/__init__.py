@@ -1,1 +1,0 @@
-"""Speed of the models on one core, compared with other programs."""
