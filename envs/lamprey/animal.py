@@ -17,8 +17,7 @@ from ..core.arguments import choice, whole
 from ..core.circuit.circuit import Circuit
 from ..core.circuit.kernels import for_steps
 from ..core.kernels.jit import kernel
-from ..core.kernels.lanes import aligned, in_lanes, matrix, nothing
-from ..core.kernels.stepper import Stepper
+from ..core.kernels.lanes import Stepper, aligned, in_lanes, matrix, nothing
 from ..core.model.animal import MAX_THREADS, InLanes, time_step
 from ..core.model.chain import start_angles
 from ..core.model.quantities import Option, Signal

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from ..core.kernels.jit import kernel, sincos, variant
-from ..core.kernels.lanes import batch_kernel, nothing
-from ..core.kernels.records import fields, record
+from ..core.kernels.jit import kernel, variant
+from ..core.kernels.lanes import batch_kernel, fields, nothing, record
+from ..core.kernels.maths import sincos
 
 BENT, BROKEN = 1.0, 2.0
 """Status codes: a joint is bent beyond ``LARGEST_JOINT_ANGLE``, or the state is not finite."""

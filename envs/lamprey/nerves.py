@@ -24,9 +24,9 @@ from ..core.circuit.kernels import (
     stage_circuit,
     step_circuit,
 )
-from ..core.kernels.jit import exp, kernel
-from ..core.kernels.lanes import batch_kernel
-from ..core.kernels.records import fields, record
+from ..core.kernels.jit import kernel
+from ..core.kernels.lanes import batch_kernel, fields, record
+from ..core.kernels.maths import exp
 from .body import (
     BROKEN,
     LEFT,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..core.kernels.jit import kernel
-from ..core.kernels.sums import total
+from ..core.kernels.maths import total
 from ..core.model.control import Flags, Floats
 from .params import motoneuron, table
 

@@ -15,7 +15,7 @@ from ..core.circuit.circuit import Circuit
 from ..core.env.goals import GoalTask
 from ..core.env.spec import ActionField, Field, Hidden, Score
 from ..core.env.task import EpisodeStart, Rows, Task, measures
-from ..core.kernels.sums import total
+from ..core.kernels.maths import total
 from ..core.model.chain import body_frame, to_body_frame
 from ..core.model.control import Floats
 from ..core.model.quantities import Option

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from ..core.arguments import choice, numbers, shown, whole
 from ..core.kernels.jit import callback, serial_and_threaded, variant
-from ..core.kernels.lanes import aligned
-from ..core.kernels.stepper import LONGEST, check_rows, checked_ids, kernel_drives, kernel_records
+from ..core.kernels.lanes import LONGEST, aligned, check_rows, checked_ids, kernel_drives, kernel_records
 from ..core.model.animal import MAX_THREADS, Animal, time_step
 from ..core.model.quantities import Signal
 from .body import BROKEN, FAST, SCHEMES, SINGULAR, evaluate, follow, limit_torque, take_rows, take_steps

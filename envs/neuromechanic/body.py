@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from ..core.kernels.jit import add_scaled, fetch_add, inlined, kernel, prange, sincos
+from ..core.kernels.jit import add_scaled, fetch_add, inlined, kernel, prange
+from ..core.kernels.maths import sincos
 from .muscles import PROPORTIONAL, SMOOTH, activation_rate, contract, contract_proportional
 from .nerves import CONSTANT, INPUT, leaky_neurons, make_neurons_exact, neurons, remember, signal, spline_motion
 from .paths import paths

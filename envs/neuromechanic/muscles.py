@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 
-from ..core.kernels.jit import asinh, exp, inlined, kernel, log
+from ..core.kernels.jit import inlined, kernel
+from ..core.kernels.maths import asinh, exp, log
 from .skeleton import curve
 
 RIGID_TENDON, COMPLIANT_TENDON, SHORT_RANGE, PROPORTIONAL = 0, 1, 2, 3

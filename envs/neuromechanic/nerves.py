@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from ..core.kernels.jit import exp, inlined, kernel, log, uncached
+from ..core.kernels.jit import inlined, kernel, uncached
+from ..core.kernels.maths import exp, log
 from .skeleton import place, point_motion
 
 LINEAR, SIGMOID, TANH, HEAVISIDE, SATURATE = 0, 1, 2, 3, 4

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 
-from ..core.kernels.jit import inlined, kernel, sincos
+from ..core.kernels.jit import inlined, kernel
+from ..core.kernels.maths import sincos
 
 REVOLUTE, PRISMATIC, BALL = 0, 1, 2
 """Types of joints; the three joints of a ball are BALL, BALL + 1 and BALL + 2."""

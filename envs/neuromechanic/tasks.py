@@ -15,7 +15,7 @@ from ..core.arguments import choice, number, numbers, shown
 from ..core.env.spec import ActionField, Ending, Field, Hidden
 from ..core.env.task import EpisodeStart, Rows, Task, measures, tolerance
 from ..core.kernels.jit import kernel
-from ..core.kernels.sums import total_square
+from ..core.kernels.maths import total_square
 from ..core.model.animal import time_step
 from ..core.model.control import Floats
 from ..core.model.quantities import Option

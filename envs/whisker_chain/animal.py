@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..core.arguments import choice, whole
-from ..core.kernels.lanes import LANES
-from ..core.kernels.stepper import Stepper
+from ..core.kernels.lanes import LANES, Stepper
 from ..core.model.animal import MAX_THREADS, InLanes, time_step
 from ..core.model.quantities import Signal
 from .body import BROKEN, COMPLEMENTARITY, LOCATED, PARAMETERS, UNSOLVED, state_dtype, work_dtype

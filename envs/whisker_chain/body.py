@@ -15,9 +15,9 @@ import math
 
 import numpy as np
 
-from ..core.kernels.jit import kernel, sincos, sincos_small
-from ..core.kernels.lanes import batch_kernel
-from ..core.kernels.records import record
+from ..core.kernels.jit import kernel
+from ..core.kernels.lanes import batch_kernel, record
+from ..core.kernels.maths import sincos, sincos_small
 
 UNSOLVED, BROKEN = 1.0, 2.0
 """Status codes: the equations of a step were not solved; the state is not finite."""

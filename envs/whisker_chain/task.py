@@ -14,7 +14,7 @@ from ..core.arguments import number, read_params
 from ..core.env.spec import ActionField, Field
 from ..core.env.task import EpisodeStart, Task, clipped, measures
 from ..core.kernels.jit import kernel
-from ..core.kernels.noise import normal_number
+from ..core.kernels.maths import normal_number
 from ..core.model.control import Floats
 from .animal import Whisker
 from .params import WhiskerParams

@@ -11,8 +11,7 @@ import numpy as np
 
 from ..core.env.spec import ActionField, Ending, Field, Hidden, Score
 from ..core.env.task import measures, tolerance
-from ..core.kernels.noise import normal_number
-from ..core.kernels.sums import interpolated, total
+from ..core.kernels.maths import interpolated, normal_number, total
 from ..core.model.control import Floats
 from ..core.model.quantities import Option
 from .analysis import static_stiffness

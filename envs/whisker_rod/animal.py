@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.arguments import choice, whole
-from ..core.kernels.lanes import aligned, in_lanes, matrix
-from ..core.kernels.stepper import Stepper
+from ..core.kernels.lanes import Stepper, aligned, in_lanes, matrix
 from ..core.model.animal import MAX_THREADS, InLanes, time_step
 from ..core.model.quantities import Signal
 from .body import BROKEN, BURIED, FLIPPED, MIDPOINT, PARAMETERS, WILD, rods, state_dtype, work_dtype

@@ -13,9 +13,9 @@ import math
 
 import numpy as np
 
-from ..core.kernels.jit import asinh, exp, kernel, log, sincos
-from ..core.kernels.lanes import batch_kernel
-from ..core.kernels.records import record
+from ..core.kernels.jit import kernel
+from ..core.kernels.lanes import batch_kernel, record
+from ..core.kernels.maths import asinh, exp, log, sincos
 
 FLIPPED, BURIED, WILD, BROKEN = 1.0, 2.0, 3.0, 4.0
 """Status codes: the tip is parallel to the plate; an inner node is behind it; a segment is too fast; not finite."""

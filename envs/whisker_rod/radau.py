@@ -20,9 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from ..core.kernels.jit import asinh, exp, kernel, log, sincos
-from ..core.kernels.lanes import batch_kernel
-from ..core.kernels.records import record
+from ..core.kernels.jit import kernel
+from ..core.kernels.lanes import batch_kernel, record
+from ..core.kernels.maths import asinh, exp, log, sincos
 from .body import (
     BROKEN,
     SAMPLES,

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 
-from ..core.kernels.jit import exp, kernel, sincos
-from ..core.kernels.noise import normal_number
+from ..core.kernels.jit import kernel
+from ..core.kernels.maths import exp, normal_number, sincos
 from .body import BANDS, SAMPLES, SLOW
 
 SENSOR = (1e-9, 0.3e-6, 0.3e-6)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 
-from ..core.kernels.jit import kernel, sincos
+from ..core.kernels.jit import kernel
+from ..core.kernels.maths import sincos
 
 FORCES, TIPS = 400, 40_000
 """Largest number of steps in the search for the force (by a factor of 1.3) and for the angle of the tip (by 0.05

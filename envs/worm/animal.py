@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..core.arguments import choice, whole
-from ..core.kernels.stepper import Stepper
+from ..core.kernels.lanes import Stepper
 from ..core.model.animal import MAX_THREADS, InLanes, time_step
 from ..core.model.chain import chain_points, self_crossing, start_angles
 from ..core.model.quantities import Signal

@@ -17,9 +17,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..core.kernels.jit import kernel, sincos
-from ..core.kernels.lanes import batch_kernel
-from ..core.kernels.records import record
+from ..core.kernels.jit import kernel
+from ..core.kernels.lanes import batch_kernel, record
+from ..core.kernels.maths import sincos
 
 FOLDED, BROKEN = 1.0, 2.0
 """Status codes: a joint folded back on itself, or the state is not finite."""

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from ..core.circuit.kernels import drive_joints, fire_circuit, is_cut, prepare_circuit, prepare_drive, step_circuit
 from ..core.kernels.jit import kernel
-from ..core.kernels.lanes import batch_kernel
-from ..core.kernels.records import fields
+from ..core.kernels.lanes import batch_kernel, fields
 from .body import BROKEN, begin_midpoint, midpoint_step
 
 

@@ -12,7 +12,7 @@ from ..core.arguments import choice, shown
 from ..core.env.goals import GoalTask
 from ..core.env.spec import Ending, Field, Hidden, Score
 from ..core.env.task import Rows, measures, tolerance
-from ..core.kernels.sums import mean
+from ..core.kernels.maths import mean
 from ..core.model.chain import body_frame, chain_head, to_body_frame
 from ..core.model.control import Floats
 from ..core.model.quantities import Option

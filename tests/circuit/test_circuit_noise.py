@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gymnosoma.envs import Circuit, Population, simulate
-from gymnosoma.envs.core.kernels.noise import normal, normal_at, normal_number
+from gymnosoma.envs.core.kernels.maths import normal, normal_at, normal_number
 from gymnosoma.envs.lamprey import IsolatedCord
 
 QUIET = [0.4, 0.0, 0.7, *np.zeros(9)]

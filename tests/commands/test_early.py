@@ -9,7 +9,7 @@ import pytest
 from gymnosoma.agents.learning import training
 from gymnosoma.agents.support import files
 from gymnosoma.envs.core.draw import view
-from gymnosoma.envs.core.kernels.stepper import Stepper
+from gymnosoma.envs.core.kernels.lanes import Stepper
 
 SWIM = "WormSwim-v0"
 

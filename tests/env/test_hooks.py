@@ -14,7 +14,7 @@ from ids import ALL, FIRST, IDS
 
 from gymnosoma.envs.core.env.environment import BodyEnv
 from gymnosoma.envs.core.env.spec import Score
-from gymnosoma.envs.core.kernels.sums import mean, total
+from gymnosoma.envs.core.kernels.maths import mean, total
 
 HERE = "env.test_hooks"
 

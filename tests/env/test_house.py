@@ -15,8 +15,7 @@ from gymnosoma.agents.controllers import references
 from gymnosoma.agents.policies.registry import task_class
 from gymnosoma.envs import CATALOGUE, simulate
 from gymnosoma.envs.core.env.spec import Ending
-from gymnosoma.envs.core.kernels.lanes import column
-from gymnosoma.envs.core.kernels.stepper import Stepper
+from gymnosoma.envs.core.kernels.lanes import Stepper, column
 from gymnosoma.envs.core.model.control import Controller, TaskController
 from gymnosoma.envs.worm import Worm
 from gymnosoma.envs.worm.body import MIDPOINT, midpoint_work, state_dtype

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from ids import IDS
 
-from gymnosoma.envs.core.kernels.lanes import LARGEST, mark_broken, scatter, set_back
+from gymnosoma.envs.core.kernels.lanes import OVERFLOW_LIMIT, mark_broken, scatter, set_back
 from gymnosoma.envs.core.model.quantities import Option
 from gymnosoma.envs.whisker_rod import WhiskerRod
 
@@ -80,7 +80,9 @@ def test_corners_of_the_ranges_stay_finite(env_id):
 
 
 @pytest.mark.parametrize("width", [1, 16])
-@pytest.mark.parametrize(("value", "status"), [(0.5 * LARGEST, 0.0), (LARGEST, 2.0), (np.inf, 2.0), (np.nan, 2.0)])
+@pytest.mark.parametrize(
+    ("value", "status"), [(0.5 * OVERFLOW_LIMIT, 0.0), (OVERFLOW_LIMIT, 2.0), (np.inf, 2.0), (np.nan, 2.0)]
+)
 @pytest.mark.parametrize("place", [2, 5])
 def test_a_state_beyond_bounds_is_not_kept(width, value, status, place):
     """Squares of what is kept are finite; what does not change is neither looked at nor copied."""

@@ -18,8 +18,8 @@ import pytest
 from llvmlite.binding import get_host_cpu_name
 
 from gymnosoma.envs.core import files as core_files
-from gymnosoma.envs.core.kernels import ahead, compiling, jit, lanes, target
 from gymnosoma.envs.core.kernels import cache as kernel_cache
+from gymnosoma.envs.core.kernels import jit, lanes, maths, target
 
 AVOIDING = ("skylake-avx512", "cascadelake", "cooperlake", "icelake-server", "sapphirerapids", "emeraldrapids")
 """Processors that have vectors of 512 bits, which LLVM avoids."""
@@ -169,7 +169,7 @@ def test_what_others_can_write_is_never_unpickled(folder, monkeypatch, what, mod
 
     monkeypatch.setattr(core_files.os, "stat", stat)
     monkeypatch.setattr(core_files, "_is_own_group", lambda number: False)
-    monkeypatch.setattr(compiling.pickle, "loads", lambda content: pytest.fail("it was unpickled"))
+    monkeypatch.setattr(kernel_cache.pickle, "loads", lambda content: pytest.fail("it was unpickled"))
     (told,), compiled = run()
     assert compiled and "not used, for other users can write there" in told
 
@@ -312,12 +312,12 @@ def test_a_second_process_compiles_ahead_and_only_if_it_is_needed(tmp_path, monk
     monkeypatch.setattr(kernel_cache, "FOLDER", kernel_cache.find_folder())
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
     doubling, started = importlib.import_module("doubling"), []
-    monkeypatch.setattr(ahead.atexit, "register", started.append)
+    monkeypatch.setattr(kernel_cache.atexit, "register", started.append)
     for parent, expected in (("a pool", 0), (None, 1)):
-        monkeypatch.setattr(ahead.multiprocessing, "parent_process", lambda parent=parent: parent)
-        monkeypatch.setattr(ahead, "_STARTED", set())
+        monkeypatch.setattr(kernel_cache.multiprocessing, "parent_process", lambda parent=parent: parent)
+        monkeypatch.setattr(kernel_cache, "_STARTED", set())
         for _ in range(3):
-            ahead.compile_ahead(doubling.Animal(), 3)
+            kernel_cache.compile_ahead(doubling.Animal(), 3)
         assert len(started) == expected
         assert not started or started[0].__self__.wait(100) == 0
     assert not doubling.double.signatures
@@ -326,7 +326,7 @@ def test_a_second_process_compiles_ahead_and_only_if_it_is_needed(tmp_path, monk
 
 def test_what_is_registered_while_a_kernel_is_compiled_is_found():
     """numba registers intrinsics, such as `max` is made of, when they are called, in whichever registry comes first."""
-    context = jit.exp.targetctx
+    context = maths.exp.targetctx
     context.refresh()
     for number, registry in enumerate(list(context._registries)):
         registry.lower(("late", number), numba.types.float64)(lambda *given: None)

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from gymnosoma.envs import simulate
-from gymnosoma.envs.core.kernels.jit import exp
 from gymnosoma.envs.core.kernels.lanes import LANES, aligned, in_lanes
+from gymnosoma.envs.core.kernels.maths import exp
 from gymnosoma.envs.lamprey import Lamprey, LampreyParams
 from gymnosoma.envs.lamprey.body import accelerate, body_fields, body_work, orient
 

@@ -10,7 +10,7 @@ from gymnosoma.agents.policies.agent import ConstantAgent, ControllerAgent, Poli
 from gymnosoma.agents.policies.evaluation import evaluate
 from gymnosoma.agents.policies.lookup import find_policy
 from gymnosoma.envs import simulate
-from gymnosoma.envs.core.kernels.noise import normal, uniform
+from gymnosoma.envs.core.kernels.maths import normal, uniform
 from gymnosoma.envs.whisker_chain import Whisker
 from gymnosoma.envs.whisker_chain.task import ACCELERATION, DAMPING, RATE, REACH, SENSOR, TWITCH
 

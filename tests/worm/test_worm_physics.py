@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from gymnosoma.envs import simulate
-from gymnosoma.envs.core.kernels.jit import sincos
+from gymnosoma.envs.core.kernels.maths import sincos
 from gymnosoma.envs.core.model.chain import chain_points, self_crossing
 from gymnosoma.envs.worm import Worm, WormParams, medium
 from gymnosoma.envs.worm.body import BROKEN, FOLDED

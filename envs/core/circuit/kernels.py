@@ -17,10 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.jit import exp, kernel, sincos, variant
-from ..kernels.lanes import nothing
-from ..kernels.noise import normal_at
-from ..kernels.records import fields, record
+from ..kernels.jit import kernel, variant
+from ..kernels.lanes import fields, nothing, record
+from ..kernels.maths import exp, normal_at, sincos
 
 EKEBERG, PHASE, MATSUOKA, LEAKY, BISTABLE, SWITCH, SENSE = range(7)
 """Dynamics of cells."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arguments import choice, shown, whole
-from ..kernels.ahead import compile_ahead
+from ..kernels.cache import compile_ahead
 from ..model.animal import MAX_STEPS
 from ..model.events import Event, EventQueue
 from .hooks import columns, interned, is_foreign, try_hooks

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arguments import choice, shown, whole, within
-from ..kernels.noise import normal, uniform
+from ..kernels.maths import normal, uniform
 from .spec import LIMIT
 from .task import Task
 

@@ -1,10 +1,14 @@
-"""Cache of compiled kernels on disk.
+"""Cache of compiled kernels on disk, which all processes share.
+
+Saves compile time; a kernel from the cache is the one that was compiled. `test_kernel_cache.py` fails if a version of
+numba changes how compiled functions are saved and loaded, or how a dispatcher calls its cache.
 
 The key of a kernel consists of its module and name, the types of its arguments, the CPU, and a digest of its code, of
 the functions it calls and of the constants it reads, from all files. An edit recompiles only the kernels it changes,
 and installed copies of a version share their kernels. numba's own cache uses the path and the time of the one file with
 the function: it would run outdated machine code after an edit of a helper in another file, and would recompile for each
-copy.
+copy. It also raises if a file is damaged or cannot be written, crashes if a bit of the machine code has changed, and
+has an index of its files that concurrent processes corrupt.
 
 Problems with the folder never stop a program: kernels that cannot be read are compiled, and kernels that cannot be
 saved are compiled in each process.
@@ -12,25 +16,40 @@ saved are compiled in each process.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import functools
 import hashlib
 import inspect
+import json
+import logging
+import multiprocessing
 import os
+import pickle
 import re
+import subprocess
 import sys
+import threading
 import time
 import uuid
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numba
 import numpy as np
+from numba.core import serialize
+from numba.core.caching import NullCache
+from numba.core.compiler import CompileResult
+from numba.core.registry import cpu_target
+from numba.core.runtime.nrt import rtsys
 
 from ..files import is_own
+
+_LOG = logging.getLogger("gymnosoma")
 
 CHECKSUM = hashlib.sha256().digest_size
 
@@ -50,7 +69,7 @@ def find_folder() -> Path:
     checked = " checked" if getattr(numba.config, "BOUNDSCHECK", None) else ""
     digest = hashlib.sha256(f"{numba.__version__} {sys.implementation.cache_tag}{checked}".encode())
     with contextlib.suppress(OSError):  # installed without sources
-        for name in ("compiling", "dispatcher", "lowering", "target"):
+        for name in ("dispatcher", "jit", "lowering", "target"):
             digest.update(Path(__file__).with_name(f"{name}.py").read_bytes())
     return Path(root).absolute() / digest.hexdigest()[:16]
 
@@ -174,3 +193,111 @@ def warn(problem: str) -> None:
     """Warn of a problem with the folder, once per process."""
     text = f"compiled kernels in {FOLDER} {problem}; NUMBA_CACHE_DIR names another folder"
     warnings.warn(text, RuntimeWarning, stacklevel=3)
+
+
+class Missing(Exception):
+    """A kernel is not in the cache, while kernels are only loaded."""
+
+
+_LOADING = ContextVar("loading", default=False)
+
+
+@contextlib.contextmanager
+def only_loading() -> Iterator[None]:
+    """Raise `Missing` instead of compiling a kernel in the block."""
+    token = _LOADING.set(True)
+    try:
+        yield
+    finally:
+        _LOADING.reset(token)
+
+
+class Cache(NullCache):
+    """Cache of a kernel: a file with a checksum for each signature.
+
+    Args:
+        function: Python function of the kernel.
+        key: Whatever else determines the machine code.
+        label: Name of the kernel in the message before it is compiled; None for no message.
+    """
+
+    def __init__(self, function: Callable[..., Any], key: tuple[Any, ...], label: str | None = None) -> None:
+        self._function = function
+        self._key = key
+        self._label = label
+        self._lock: Any = None
+
+    def file(self, sig: Any, codegen: Any) -> Path:
+        """Return the file of a signature."""
+        return file_of(self._function, sig, codegen.magic_tuple(), *self._key)
+
+    def load_overload(self, sig: Any, target_context: Any) -> CompileResult | None:
+        """Load machine code for a signature; None if it must be compiled, with a log message if there is a label.
+
+        Waits if another process is compiling the kernel.
+        """
+        rtsys.initialize(cpu_target.target_context)  # enough for running; compiling initialises the rest of numba
+        path = self.file(sig, target_context.codegen())
+        if not path.exists():
+            if _LOADING.get():
+                raise Missing
+            if self._label is not None:
+                _LOG.warning("gymnosoma: compiling a kernel of %s, kept for later runs", self._label)
+            self._lock = locked(path)
+        try:
+            content = load(path)
+            if content is not None:
+                return CompileResult._rebuild(target_context, *pickle.loads(content))
+        except Exception:  # for any error, the kernel can be recompiled
+            warn("are damaged: they are compiled and saved again")
+        return None
+
+    def save_overload(self, sig: Any, cres: Any) -> None:
+        """Save machine code, if possible."""
+        if not cres.library.has_dynamic_globals:  # addresses that are valid in this process only
+            # The annotated source is as large as the machine code and includes the path of this installation.
+            content = serialize.dumps(cres._replace(type_annotation="")._reduce())
+            save(self.file(sig, cres.codegen), content)
+
+    def flush(self) -> None:
+        """Let other processes compile the kernel, after it was loaded, saved, or could not be compiled."""
+        if self._lock is not None:
+            with contextlib.suppress(OSError):  # an open file on Windows
+                os.unlink(self._lock.lock_file)
+            self._lock.release()
+            self._lock = None
+
+
+CODE = """
+import json, pickle, sys
+sys.path[:] = json.loads(sys.argv[1])
+animal, count = pickle.load(sys.stdin.buffer)
+animal.compile(count)
+"""
+"""Program of the second process, which does not import the main module of this process."""
+
+
+_STARTED: set[Any] = set()
+
+
+def compile_ahead(animal: Any, count: int) -> None:
+    """Compile the step of an animal for ``count`` rows in a second process, which ends with this one.
+
+    Nothing happens if the kernel is in the cache, with a single processor, or in a worker process, since workers of a
+    pool compile at the same time. A process starts once for each class of animals. Failures are ignored.
+    """
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    embedded = not re.match("python", Path(sys.executable or "").name)  # other programs do not take this code
+    if processors < 2 or embedded or multiprocessing.parent_process() or type(animal) in _STARTED:
+        return
+    try:
+        with only_loading():
+            animal.compile(count)
+    except Missing:
+        _STARTED.add(type(animal))
+        with contextlib.suppress(Exception):
+            content, command = pickle.dumps((animal, count)), [sys.executable, "-c", CODE, json.dumps(sys.path)]
+            pipe, null = subprocess.PIPE, subprocess.DEVNULL
+            process = subprocess.Popen(command, stdin=pipe, stdout=null, stderr=null)
+            atexit.register(process.kill)
+            threading.Thread(target=process.communicate, args=(content,), daemon=True).start()

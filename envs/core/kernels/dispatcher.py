@@ -1,4 +1,9 @@
-"""Types and dispatchers of kernels, which work with every version of numba and change nothing in it."""
+"""Types and dispatchers of kernels.
+
+Keeps results equal to the bit: machine code from the cache is only called with the records it was compiled for.
+`test_kernel_cache.py::test_records_of_equal_fields_are_told_apart_by_any_numba` fails if numba changes the names of
+types or the way in which a dispatcher is called.
+"""
 
 from __future__ import annotations
 

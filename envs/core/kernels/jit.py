@@ -1,38 +1,68 @@
-"""Compilation of kernels, and elementary functions that LLVM can vectorise over lanes.
+"""Compilation of kernels: decorators, and instructions that numba does not have.
 
-Every kernel of the project is compiled by :func:`kernel`, :func:`serial_and_threaded` or :func:`callback`, which
-guarantee two properties:
+Gives equal bits: there is no fused multiply-add and no reassociation. `stream` and `add_scaled` give speed, too.
+`test_kernel_cache.py` fails if a version of numba changes the constructor of a dispatcher or the options of `jit`.
 
-* Results do not depend on the machine: there is no fused multiply-add and no reassociation, and our own polynomial
-  functions replace those of the C library, which LLVM cannot vectorise and which differ between systems.
-* Compiled code is kept on disk, see `cache`, and compiles faster than with numba alone, see `compiling`.
+Kernels are compiled by the project's own target for numba, see `target`. With ``GYMNOSOMA_PLAIN_NUMBA=1`` in the
+environment, numba compiles them in its standard way. Results are the same; compiling takes two to three times as long,
+and a step up to a fifth longer. `test_plain_numba.py` compares all environments.
 """
 
 from __future__ import annotations
 
 import dis
 import functools
-import math
+import os
 import types
 from collections.abc import Callable
 from typing import Any
 
 import numba
-import numpy as np
 from llvmlite import ir
 from numba import prange
-from numba.extending import intrinsic
+from numba.extending import intrinsic, lower_cast
 
-from .cache import compiled
-from .compiling import compile_kernel
+from .cache import Cache, compiled
+from .dispatcher import Dispatcher
 
-__all__ = ["asinh", "callback", "compiled", "exp", "fence", "inlined", "kernel", "log", "prange", "serial_and_threaded"]
-__all__ += ["add_scaled", "fetch_add", "rebound", "sincos", "sincos_small", "stream", "uncached", "variant"]
+__all__ = ["callback", "compiled", "fence", "inlined", "kernel", "prange", "serial_and_threaded"]
+__all__ += ["add_scaled", "fetch_add", "rebound", "stream", "uncached", "variant"]
 
 if getattr(numba.config, "DISABLE_JIT", 0):
     raise ImportError("NUMBA_DISABLE_JIT must be 0; to debug the hooks of a task, set its attribute compiled = False")
 
 _intrinsic: Any = intrinsic  # its annotation does not fit its result
+
+TESTED = (0, 63), (0, 68)
+"""First and last tested version of numba, as in ``pyproject.toml``. Others compile in the standard way."""
+
+PLAIN = os.environ.get("GYMNOSOMA_PLAIN_NUMBA", "0") not in ("", "0")
+PLAIN = PLAIN or not TESTED[0] <= tuple(map(int, numba.__version__.split(".")[:2])) <= TESTED[1]
+"""Whether numba compiles in its standard way."""
+
+_DISPATCHER: Any = Dispatcher
+if PLAIN:
+
+    @lower_cast(numba.types.NestedArray, numba.types.Array)
+    def _as_array(context: Any, builder: Any, old: Any, new: Any, value: Any) -> Any:
+        """Treat a field of a record as an array; numba's own cast asserts that both can be written."""
+        return value
+
+else:
+    from .target import Kernel as _DISPATCHER
+
+
+def compile_kernel(
+    function: Callable[..., Any], parallel: bool = False, label: str | None = None, inline: bool = False
+) -> Any:
+    """Compile a function to machine code kept on disk; other kernels call a translated part, which may be `inline`."""
+    # Kernels do not allocate memory, so references are not counted (`_nrt`), and C does not call them.
+    options = {"nopython": True, "error_model": "numpy", "parallel": parallel, "forceinline": inline, "_nrt": False}
+    dispatcher = _DISPATCHER(function, targetoptions={**options, "no_cfunc_wrapper": True})
+    if os.path.isfile(function.__code__.co_filename):  # not entered interactively
+        dispatcher._cache = Cache(function, (_DISPATCHER.__name__,), label)
+    dispatcher.inline = inline
+    return dispatcher
 
 
 def kernel(function: Callable[..., Any]) -> Any:
@@ -70,7 +100,7 @@ def uncached(function: Callable[..., Any]) -> Any:
 def rebound(function: Callable[..., Any], name: str, module: str | None = None, **constants: Any) -> Callable[..., Any]:
     """Copy a function under another name, with ``constants`` replacing some of its global names."""
     names = function.__globals__ | constants if constants else function.__globals__
-    copy = types.FunctionType(function.__code__, names, name, function.__defaults__)
+    copy = types.FunctionType(function.__code__, names, name, function.__defaults__, function.__closure__)
     copy.__qualname__ = name
     copy.__module__ = module or function.__module__
     return copy
@@ -186,108 +216,3 @@ def fence(context: Any) -> Any:
         return context.get_dummy_value()
 
     return numba.types.none(), generate
-
-
-@kernel
-def sincos_small(r):
-    """Return sine and cosine of an angle up to pi/4 in magnitude (rad), by the polynomials of fdlibm."""
-    z = r * r
-    p = 2.75573137070700676789e-06 + z * (-2.50507602534068634195e-08 + z * 1.58969099521155010221e-10)
-    p = 8.33333333332248946124e-03 + z * (-1.98412698298579493134e-04 + z * p)
-    s = r + r * z * (-1.66666666666666324348e-01 + z * p)
-    p = -2.75573143513906633035e-07 + z * (2.08757232129817482790e-09 + z * -1.13596475577881948265e-11)
-    p = -1.38888888888741095749e-03 + z * (2.48015872894767294178e-05 + z * p)
-    c = 1.0 - 0.5 * z + z * z * (4.16666666666666019037e-02 + z * p)
-    return s, c
-
-
-@kernel
-def sincos(x):
-    """Return sine and cosine of any angle, by Cody-Waite reduction, without branches.
-
-    Args:
-        x (rad): Accurate to 2e-16 for abs(x) < 1e5; beyond that the reduction loses digits.
-
-    Returns:
-        sin, cos float
-    """
-    # Adding and subtracting 1.5 * 2**52 rounds to the nearest integer in two vectorisable operations.
-    n = (x * 0.6366197723675814 + 6755399441055744.0) - 6755399441055744.0
-    # pi/2 in three parts of 33 bits: their products with n are exact up to n = 2**20.
-    r = ((x - n * 1.57079632673412561417) - n * 6.07710050630396597660e-11) - n * 2.02226624879595063154e-21
-    s, c = sincos_small(r)
-    quadrant = n - 4.0 * ((n * 0.25 + 6755399441055744.0) - 6755399441055744.0)  # -2 .. 2
-    swap = (quadrant == 1.0) | (quadrant == -1.0)
-    sin = c if swap else s
-    cos = s if swap else c
-    sin = -sin if (quadrant < 0.0) | (quadrant == 2.0) else sin
-    cos = -cos if (quadrant > 0.0) | (quadrant == -2.0) else cos
-    return sin, cos
-
-
-@kernel
-def exp(x):
-    """Return the exponential, by Cody-Waite reduction and its series to the 13th power, without branches.
-
-    Args:
-        x: Clipped to -708 .. 709, so that the result is neither subnormal nor infinite.
-
-    Returns:
-        float: Relative error below 2e-16.
-    """
-    y = -708.0 if x < -708.0 else (709.0 if x > 709.0 else x)
-    # The sum with 1.5 * 2**52 holds the nearest integer n in its lowest bits: they become the exponent of 2**n.
-    t = y * 1.4426950408889634 + 6755399441055744.0
-    n = t - 6755399441055744.0
-    r = (y - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10
-    power = np.int64((np.float64(t).view(np.int64) << 52) + 0x3FF0000000000000).view(np.float64)
-    tail = 1 / 3628800 + r * (1 / 39916800 + r * (1 / 479001600 + r * (1 / 6227020800)))
-    tail = 1 / 5040 + r * (1 / 40320 + r * (1 / 362880 + r * tail))
-    tail = 1 / 24 + r * (1 / 120 + r * (1 / 720 + r * tail))
-    return power * (1.0 + r * (1.0 + r * (1 / 2 + r * (1 / 6 + r * tail))))
-
-
-@kernel
-def log(x):
-    """Return the natural logarithm, by the reduction and the polynomial of fdlibm, without branches.
-
-    Args:
-        x: Positive and normal (at least 2.3e-308); the result for any other number is meaningless.
-
-    Returns:
-        float: Relative error below 3e-16.
-    """
-    # Relative to the bits of sqrt(1/2), the exponent k leaves a mantissa in sqrt(1/2) .. sqrt(2).
-    bits = np.float64(x).view(np.int64) - 0x3FE6A09E667F3BCD
-    # k in the lowest bits of 1.5 * 2**52 converts it to a float without an integer conversion.
-    k = np.int64((bits >> 52) + 0x4338000000000000).view(np.float64) - 6755399441055744.0
-    f = np.int64((bits & 0xFFFFFFFFFFFFF) + 0x3FE6A09E667F3BCD).view(np.float64) - 1.0
-    s = f / (2.0 + f)
-    z = s * s
-    w = z * z
-    # Two shorter chains of operations: a single lane waits for each result.
-    odd = z * (
-        6.666666666666735130e-01
-        + w * (2.857142874366239149e-01 + w * (1.818357216161805012e-01 + w * 1.479819860511658591e-01))
-    )
-    even = w * (3.999999999940941908e-01 + w * (2.222219843214978396e-01 + w * 1.531383769920937332e-01))
-    r = odd + even
-    h = 0.5 * f * f
-    return k * 6.93147180369123816490e-01 - ((h - (s * (h + r) + k * 1.90821492927058770002e-10)) - f)
-
-
-@kernel
-def asinh(x):
-    """Return the inverse hyperbolic sine, without branches.
-
-    Args:
-        x: Below 1e150 in magnitude, so that its square is finite.
-
-    Returns:
-        float: Relative error below 5e-16.
-    """
-    y = abs(x)
-    t = y + y * y / (1.0 + math.sqrt(1.0 + y * y))
-    u = 1.0 + t
-    result = log(u) + (t - (u - 1.0)) / u  # the second term corrects the rounding of 1 + t
-    return -result if x < 0.0 else result

@@ -1,32 +1,58 @@
 """Lanes: sixteen animals side by side in memory, so that one instruction advances all of them.
 
-Outside a step, every animal is one record ("row") of a structured array. A step copies rows into a block, in which the
-last axis of each field is that of the lanes. The innermost loops of kernels run over this axis, and LLVM turns them
-into vector instructions. A block with one lane runs a single animal with the same code and identical results.
+Gives speed, with equal bits in any number of lanes. A version of numba or LLVM that no longer vectorises the loops
+makes steps slower, which no test asserts; `python -m tools.speed` measures it.
+
+Outside a step, every animal is one record ("row") of a structured array, made from a table of fields by `record`. A
+step copies rows into a block, in which the last axis of each field is that of the lanes. The innermost loops of kernels
+run over this axis, and LLVM turns them into vector instructions. A block with one lane runs a single animal with the
+same code and identical results. `Stepper` checks the arguments of a step, chooses the block and calls the kernel that
+`batch_kernel` made.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from ..arguments import shown, whole
 from .jit import fence, fetch_add, kernel, prange, serial_and_threaded, stream
 
 LANES = 16
 """Lanes of a wide block; LLVM does not vectorise shorter loops if arrays might overlap."""
 
-FEW = 3
+MIN_BLOCK_ROWS = 3
 """Smallest number of rows for a wide block, which takes as long as about three single ones."""
 
-LARGEST = 2.0**332
+OVERFLOW_LIMIT = 2.0**332
 """Smallest magnitude (about 1e100) of a state variable that counts as not finite."""
 
-OVERFLOW = 2.0 ** (1024 - 332)
-"""Factor that makes numbers from `LARGEST` on infinite."""
+TO_INFINITY = 2.0 ** (1024 - 332)
+"""Factor that makes numbers from `OVERFLOW_LIMIT` on infinite."""
+
+
+def fields(*table: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+    """Return the fields of a record for numpy.
+
+    Args:
+        *table ((names, shape, unit, meaning) or (names, shape, unit, meaning, type)): Each line is a field, or several
+            similar fields with names separated by blanks. A shape (n,) may be written n. The SI unit and the meaning
+            are documentation. The default type is "f8".
+    """
+    return [
+        (name, *(kind or ["f8"]), (shape,) if isinstance(shape, int) else shape)
+        for names, shape, _, _, *kind in table
+        for name in names.split()
+    ]
+
+
+def record(*table: tuple[Any, ...]) -> np.dtype[Any]:
+    """Return the record type with the fields of a table, see `fields`."""
+    return np.dtype(fields(*table))
 
 
 @cache
@@ -105,7 +131,7 @@ def gather(rows, ids, first, block):
 def mark_broken(block, status, changing):
     """Mark lanes with numbers that are not finite, unless the step set their status; return whether no lane failed.
 
-    Numbers beyond `LARGEST` count as not finite, because their squares and products in rewards would overflow.
+    Numbers beyond `OVERFLOW_LIMIT` count as not finite, because their squares and products in rewards would overflow.
 
     Args:
         block ((K, W) float64)
@@ -116,19 +142,19 @@ def mark_broken(block, status, changing):
     if width == 1:
         bad = False
         for j in range(changing):
-            bad |= not abs(block[j, 0]) < LARGEST
+            bad |= not abs(block[j, 0]) < OVERFLOW_LIMIT
         if bad and block[status, 0] == 0.0:
             block[status, 0] = np.nan
         return block[status, 0] == 0.0
     whole = changing // 4 * 4
     for j in range(0, whole, 4):
         for e in range(width):
-            bad = (block[j, e] * OVERFLOW) * 0.0 + (block[j + 1, e] * OVERFLOW) * 0.0
-            bad += (block[j + 2, e] * OVERFLOW) * 0.0 + (block[j + 3, e] * OVERFLOW) * 0.0
+            bad = (block[j, e] * TO_INFINITY) * 0.0 + (block[j + 1, e] * TO_INFINITY) * 0.0
+            bad += (block[j + 2, e] * TO_INFINITY) * 0.0 + (block[j + 3, e] * TO_INFINITY) * 0.0
             block[status, e] += bad if block[status, e] == 0.0 else 0.0
     for j in range(whole, changing):
         for e in range(width):
-            block[status, e] += (block[j, e] * OVERFLOW) * 0.0 if block[status, e] == 0.0 else 0.0
+            block[status, e] += (block[j, e] * TO_INFINITY) * 0.0 if block[status, e] == 0.0 else 0.0
     well = True
     for e in range(width):
         well &= block[status, e] == 0.0
@@ -155,7 +181,7 @@ def scatter(block, rows, ids, first, status, changing):
 
 
 @kernel
-def record(block, ids, first, status, moment, records):
+def record_moment(block, ids, first, status, moment, records):
     """Copy lanes without failure to a ``moment`` of ``records`` (B, N, K); return whether there are any."""
     well = False
     for e in range(min(block.shape[1], len(ids) - first)):
@@ -216,40 +242,40 @@ def nothing(xs, ks, *arguments):
     """Do nothing, as the default of ``prepare``, or in place of a kernel that a `variant` does not need."""
 
 
-prepare: Any = nothing
-step: Any = None
-broken, together = 0.0, True
-"""Names that :func:`batch_kernel` replaces in the loop below."""
+def rows_loop(step: Any, prepare: Any, broken: float, together: bool) -> Callable[..., None]:
+    """Return the loop that `batch_kernel` compiles."""
 
-
-def _rows(
-    rows, ids, taken, blocks, lanes, work, status, changing, columns, drives, count, records, done, stride, steps, *rest
-):
-    width = lanes.shape[2]
-    taken[0] = 0
-    for t in prange(len(lanes)):
-        first = fetch_add(taken) * width
-        while first < len(ids):
-            gather(rows, ids, first, lanes[t])
-            prepare(blocks[t : t + 1], work[t : t + 1], *rest)
-            h, begun, moment = 0, 0, -1
-            until = stride - done % stride
-            while h < count:
-                put_in_lanes(drives[min(h, len(drives) - 1)], columns, first, lanes[t])
-                alike = count_equal(drives, h, min(until, count) if together else h, first, width)
-                step(blocks[t : t + 1], work[t : t + 1], alike * steps, *rest)
-                h += alike
-                due = h == until
-                if (due or h == count) and not mark_broken(lanes[t], status, changing):
-                    drive = drives[min(begun, len(drives) - 1)]
-                    set_back(lanes[t], rows, ids, first, status, broken, moment, records, drive, columns)
-                if due:
-                    begun, moment, until = h, (done + h) // stride, h + stride
-                    if not record(lanes[t], ids, first, status, moment, records):
-                        break
-            scatter(lanes[t], rows, ids, first, status, changing)
+    def advance_rows(
+        rows, ids, taken, blocks, lanes, work, status, changing, columns, drives, count, records, done, stride, steps,
+        *rest
+    ):  # fmt: skip
+        width = lanes.shape[2]
+        taken[0] = 0
+        for t in prange(len(lanes)):
             first = fetch_add(taken) * width
-        fence()
+            while first < len(ids):
+                gather(rows, ids, first, lanes[t])
+                prepare(blocks[t : t + 1], work[t : t + 1], *rest)
+                h, begun, moment = 0, 0, -1
+                until = stride - done % stride
+                while h < count:
+                    put_in_lanes(drives[min(h, len(drives) - 1)], columns, first, lanes[t])
+                    alike = count_equal(drives, h, min(until, count) if together else h, first, width)
+                    step(blocks[t : t + 1], work[t : t + 1], alike * steps, *rest)
+                    h += alike
+                    due = h == until
+                    if (due or h == count) and not mark_broken(lanes[t], status, changing):
+                        drive = drives[min(begun, len(drives) - 1)]
+                        set_back(lanes[t], rows, ids, first, status, broken, moment, records, drive, columns)
+                    if due:
+                        begun, moment, until = h, (done + h) // stride, h + stride
+                        if not record_moment(lanes[t], ids, first, status, moment, records):
+                            break
+                scatter(lanes[t], rows, ids, first, status, changing)
+                first = fetch_add(taken) * width
+            fence()
+
+    return advance_rows
 
 
 def batch_kernel(step: Any, broken: float, together: bool = True, prepare: Any = nothing) -> tuple[Any, Any]:
@@ -274,11 +300,8 @@ def batch_kernel(step: Any, broken: float, together: bool = True, prepare: Any =
     Returns:
         pair of kernels: For `Stepper`.
     """
-    function = step.py_func
-    name = f"{function.__module__}.{function.__qualname__}_rows"
-    return serial_and_threaded(
-        _rows, name, function.__module__, step=step, broken=broken, together=together, prepare=prepare
-    )
+    loop, function = rows_loop(step, prepare, broken, together), step.py_func
+    return serial_and_threaded(loop, f"{function.__module__}.{function.__qualname__}_rows", function.__module__)
 
 
 @kernel
@@ -290,3 +313,182 @@ def increase(ids, count):
             return False
         last = i
     return last < count
+
+
+_INT64 = np.dtype(np.int64)
+LONGEST = 2**48
+"""Largest number of time steps or drives."""
+
+_NONE, _ONCE, _NOWHERE = np.zeros(0, np.int64), np.zeros((1, 0, 0)), np.zeros((0, 0, 0))
+"""Columns, drives and records for rows that are advanced with their present drive."""
+
+
+def checked_ids(ids: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """Check row numbers (A,) below ``count``, each at most once; return them as int64 or raise ValueError."""
+    if type(ids) is not np.ndarray or ids.dtype is not _INT64 or ids.ndim != 1 or not ids.flags.carray:
+        if not (isinstance(ids, np.ndarray) and ids.ndim == 1 and ids.dtype.kind in "iu"):
+            raise ValueError(f"ids must be an array (A,) of integers, got {shown(ids)}")
+        ids = np.array(ids, np.int64)  # avoids compiling for another type
+    if not increase(ids, count):
+        if ids.min() < 0 or ids.max() >= count:
+            raise ValueError(f"ids must be within [0, {count - 1}], got {shown(ids)}")
+        if len(np.unique(ids)) < len(ids):
+            raise ValueError(f"ids must name each row once, got {shown(ids)}")
+    return ids
+
+
+def check_rows(rows: Any, state: np.dtype[Any]) -> None:
+    """Raise ValueError unless ``rows`` are rows (B,) of an animal, contiguous and writable."""
+    if not (isinstance(rows, np.ndarray) and rows.ndim == 1 and rows.dtype == state and rows.flags.carray):
+        raise ValueError(f"rows must be records (B,) of this animal, contiguous and from rows(), got {shown(rows)}")
+
+
+def kernel_drives(drives: ArrayLike, count: int, size: int) -> tuple[NDArray[np.float64], int]:
+    """Check drives (T, count, size); return them in the form for kernels, and T.
+
+    A view that repeats one drive, as from `numpy.broadcast_to`, is reduced to a single drive.
+    """
+    drives = np.asarray(drives, np.float64)
+    if drives.shape[1:] != (count, size):
+        raise ValueError(f"drives must have shape (T, {count}, {size}), got {drives.shape}")
+    many = len(drives)
+    if drives.strides[0] == 0:
+        drives = drives[:1]
+    if not drives.flags.carray:  # avoids compiling for other layouts and read-only arrays
+        drives = np.array(drives, order="C")
+    return drives, many
+
+
+def kernel_records(
+    records: NDArray[Any] | None, moment: np.dtype[Any], rows: int, drives: int, offset: int, stride: int
+) -> tuple[NDArray[np.float64], int, int]:
+    """Check the array of recorded states of ``rows``; return it with offset and stride in the form for kernels.
+
+    ``moment`` is the dtype of ``records``. The other arguments are as for `Animal.run`.
+    """
+    if records is None:
+        return _NOWHERE, 0, drives + 1
+    whole("stride", stride, maximum=LONGEST)
+    whole("offset", offset, -stride, LONGEST)
+    last = (offset + drives) // stride
+    if not (isinstance(records, np.ndarray) and records.dtype == moment and records.flags.carray):
+        raise ValueError(f"records must be an array of the animal's state, got {shown(records)}")
+    if records.ndim != 2 or len(records) != rows or records.shape[1] <= last:
+        raise ValueError(f"records must have shape ({rows}, N) with N over {last}, got {records.shape}")
+    return records.view(np.float64).reshape(*records.shape, -1), offset, stride
+
+
+class Stepper:
+    """Advances rows with a batch kernel in blocks of lanes.
+
+    Args:
+        state, work (dtype): Records of one animal: state that is kept between steps, and scratch space. ``state`` has a
+            field ``status``, 0 without a failure.
+        batch (pair of kernels, from :func:`batch_kernel`)
+        threads: Number of blocks that advance at the same time. Results do not depend on it.
+        lanes: Lanes of a wide block; 1 for kernels that branch per animal.
+        constant: Fields that steps do not change, such as the parameters; those at the end of the record are not copied
+            back.
+        driven: Fields that contain the drive, in its order.
+    """
+
+    def __init__(
+        self,
+        state: np.dtype[Any],
+        work: np.dtype[Any],
+        batch: tuple[Any, Any],
+        threads: int = 1,
+        lanes: int = LANES,
+        constant: Collection[str] = (),
+        driven: Sequence[str] = (),
+    ) -> None:
+        self._records = state, work
+        self._batch = batch
+        self._status = column(state, "status")
+        self._constant = frozenset(constant)
+        fields: Mapping[str, Any] = state.fields or {}
+        ends = [offset + dtype.itemsize for name, (dtype, offset) in fields.items() if name not in self._constant]
+        self._changing = max(ends) // np.dtype(np.float64).itemsize
+        self._lanes = lanes
+        self.driven = tuple(driven)
+        places = [
+            np.arange(offset, offset + dtype.itemsize, 8) // 8
+            for dtype, offset, *_ in (fields[name] for name in driven)
+        ]
+        self._columns = np.concatenate([np.zeros(0, np.int64), *places])
+        self.threads = threads
+        self._counter = aligned(1, np.dtype(np.int64))
+        self._rows: NDArray[Any] | None = None
+        self._matrix: NDArray[np.float64] | None = None
+
+    @property
+    def threads(self) -> int:
+        """Number of blocks that advance at the same time."""
+        return self._threads
+
+    @threads.setter
+    def threads(self, threads: int) -> None:
+        self._threads = threads
+        self._blocks = {}
+        for width, count in ((1, 1), (self._lanes, threads)):
+            state, work = (in_lanes(record, width) for record in self._records)
+            blocks = aligned(count, state)
+            numbers = blocks.view(np.float64).reshape(count, -1, width)
+            self._blocks[width] = blocks, numbers, aligned(count, work)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Stepper:
+        # The blocks are scratch space, and views of each other; separate copies would not be.
+        return Stepper(*self._records, self._batch, self._threads, self._lanes, self._constant, self.driven)
+
+    def advance(self, rows: NDArray[Any], ids: NDArray[np.int64], steps: int, *arguments: Any) -> None:
+        """Advance ``rows[ids]`` in place by ``steps`` with their present drive; other rows are unchanged."""
+        self.run(rows, ids, None, None, 0, 1, steps, *arguments)
+
+    def run(
+        self,
+        rows: NDArray[Any],
+        ids: NDArray[np.int64],
+        drives: ArrayLike | None,
+        records: NDArray[Any] | None,
+        offset: int,
+        stride: int,
+        steps: int,
+        *arguments: Any,
+    ) -> None:
+        """Advance ``rows[ids]`` by ``steps`` with each of the drives (T, A, n); records are as for `Animal.run`."""
+        if rows is not self._rows:  # the check and the view cost as much as a step
+            check_rows(rows, self._records[0])
+            self._rows, self._matrix = rows, matrix(rows)
+        ids = checked_ids(ids, len(rows))
+        if type(steps) is not int or steps < 1:
+            whole("steps", steps, maximum=LONGEST)
+            steps = int(steps)  # avoids compiling for another type
+        if drives is None:
+            self._run(rows, ids, _NONE, _ONCE, 1, _NOWHERE, 0, 2, steps, *arguments)
+            return
+        drives, many = kernel_drives(drives, len(ids), self._columns.size)
+        recording = kernel_records(records, self._records[0], len(rows), many, offset, stride)
+        self._run(rows, ids, self._columns, drives, many, *recording, steps, *arguments)
+
+    def compile(self, count: int, *arguments: Any) -> None:
+        """Compile or load the kernel for ``count`` rows, with the arguments of `advance`."""
+        none = np.zeros((0, self._records[0].itemsize // 8)), _NONE
+        self._call(count, *none, _NONE, _ONCE, 1, _NOWHERE, 0, 2, 1, *arguments)
+
+    def _call(self, count: int, rows: NDArray[Any] | None, ids: NDArray[np.int64], *arguments: Any) -> None:
+        """Call the kernel for ``count`` rows."""
+        blocks = self._blocks[1 if count < MIN_BLOCK_ROWS else self._lanes]
+        step = self._batch[self._threads > 1 and count > self._lanes]
+        step(rows, ids, self._counter, *blocks, self._status, self._changing, *arguments)
+
+    def _run(
+        self, rows: NDArray[Any], ids: NDArray[np.int64], columns: NDArray[np.int64], drives: Any, *arguments: Any
+    ) -> None:
+        count, rest = len(ids), len(ids) % self._lanes
+        if count == 0:
+            return
+        if 0 < rest < MIN_BLOCK_ROWS and rest < count:
+            for part in (slice(count - rest), slice(count - rest, None)):
+                self._run(rows, ids[part], columns, np.ascontiguousarray(drives[:, part]), *arguments)
+            return
+        self._call(count, self._matrix, ids, columns, drives, *arguments)

@@ -6,7 +6,7 @@ once, in its caller. Results are identical to the bit, because no permitted opti
 
 The target has its own contexts, code generator and compilers, so that functions of other packages are compiled by numba
 as if this package did not exist. This file and `lowering` use private names of numba that differ between its versions:
-`compiling` imports them for tested versions only.
+`jit` imports them for tested versions only.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arguments import frozen, number, shown, whole, within
-from ..kernels.stepper import check_rows
+from ..kernels.lanes import check_rows
 from .quantities import Option, Signal, labels, signal_table
 
 MAX_THREADS = 256

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.jit import kernel, sincos
+from ..kernels.jit import kernel
+from ..kernels.maths import sincos
 
 
 @kernel
