@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..core.arguments import choice, number, numbers, shown, whole, within
-from ..core.model.beam import cone_volume
 from ..core.model.quantities import Option, documented, read_numbers, read_table
 
 
@@ -233,6 +232,8 @@ class WormParams:
             3.55e-09 kg; 1.50, 0.117
             >>> worm = Worm(params)
         """
+        from ..core.model.beam import cone_volume  # environments have no outline
+
         choice("drag", drag, ("length", "area"))
         half = numbers("radius", radius, minimum=0.0)
         if half.ndim != 1 or len(half) < 2 or not half.any():

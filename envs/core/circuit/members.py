@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from ..arguments import choice, number, shown, whole, within
 from ..model.quantities import Option
-from .kernels import OUTPUTS
-from .wiring import PORTS
+from .kernels import EXCITATORY, INHIBITORY, OUTPUTS, RATE
 
 DYNAMICS = ("ekeberg", "phase", "matsuoka", "leaky", "bistable", "switch", "sense")
 SIDES, ENDS = ("same", "other"), ("exist", "clamp")
+PORTS = {"excite": EXCITATORY, "inhibit": INHIBITORY, "phase": RATE, "gap": EXCITATORY}
 MAX_SEGMENTS, MAX_CELLS, MAX_STRENGTH = 10_000, 100, 1e6
 
 _ANY, _FACTOR = Option(-100.0, 100.0, "1", ""), Option(0.0, 100.0, "1", "")
