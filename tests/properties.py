@@ -37,6 +37,13 @@ def refusal(error, *words):
         assert word in line, line
 
 
+def refuse(make, *words):
+    """Assert that a call raises ValueError in a line with these words."""
+    with pytest.raises(ValueError) as caught:
+        make()
+    refusal(caught.value, *words)
+
+
 def contents(env):
     """All that an environment's future depends on, to be compared: field by field, as records may have gaps."""
     found = {}

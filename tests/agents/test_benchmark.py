@@ -2,7 +2,6 @@
 
 import errno
 import json
-import lzma
 import shutil
 from pathlib import Path
 from types import SimpleNamespace
@@ -279,17 +278,6 @@ def test_whatever_a_line_holds_is_read_or_refused(folder, tmp_path):
                 "fingerprint", "entrant", "env", "score", "made", "failed", "weights", "episodes"
             }  # fmt: skip
     assert refused > 150
-    for content in (b"\xfd7zXZ\x00 no", b"\x80"):
-        (tmp_path / "x.jsonl.xz").write_bytes(content)
-        with pytest.raises(ValueError, match="cannot be read"):
-            results.read(tmp_path / "x.jsonl.xz")
-
-
-def test_a_small_file_does_not_fill_the_memory(tmp_path, monkeypatch):
-    monkeypatch.setattr(results, "MEMORY", 2**25)
-    (tmp_path / "x.jsonl.xz").write_bytes(lzma.compress(bytes(2**24 + 1)))
-    with pytest.raises(ValueError, match="more than 16777216 bytes"):
-        results.read(tmp_path / "x.jsonl.xz")
 
 
 def test_trainings_that_fail_count_as_zero_actions(tmp_path, command, capsys):

@@ -253,17 +253,7 @@ def test_arguments_are_read(text, expected):
         read_arguments(["=3"])
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("steps = ", "Invalid|Expected"),
-        ("flight = 1", "key must be one of algorithm, .*, got 'flight'"),
-    ],
-)
-def test_a_recipe_is_checked(tmp_path, text, message):
-    (tmp_path / "x.toml").write_text(text)
-    with pytest.raises(ValueError, match=f"recipe '.*x.toml': .*({message})"):
-        train(SWIM, tmp_path / "run", recipe_file=tmp_path / "x.toml")
+def test_a_recipe_is_a_file(tmp_path):
     with pytest.raises(ValueError, match="recipe must be a file, got"):
         train(SWIM, tmp_path / "run", recipe_file=tmp_path)
 

@@ -195,15 +195,6 @@ def test_strings_go_round_a_cylinder_as_opensims(side, radius, start, end, lengt
 def test_what_is_not_supported_is_refused_by_name(tmp_path):
     text = (OPENSIM / "leg6dof9musc.osim").read_text()
     path = tmp_path / "other.osim"
-    path.write_text(text.replace('<CustomJoint name="ankle_r">', '<BallJoint name="ankle_r">', 1))
-    with pytest.raises(ValueError, match=r"cannot be read: mismatched tag"):
-        import_model(path)
-    path.write_text(text.replace('Version="40000"', 'Version="30000"'))
-    with pytest.raises(ValueError, match=r"must be of OpenSim's format 4 \(Version 40000 or more\), got '30000'"):
-        import_model(path)
-    path.write_text("<!DOCTYPE a>" + text)
-    with pytest.raises(ValueError, match=r"must have no document type and no entities"):
-        import_model(path)
     path.write_text(text.replace("Thelen2003Muscle", "Schutte1993Muscle"))
     with pytest.raises(ValueError, match=r"parts that are not supported: Schutte1993Muscle bifemlh_r: supported are"):
         import_model(path)

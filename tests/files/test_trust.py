@@ -79,10 +79,8 @@ def test_no_file_chooses_what_is_imported(line, trap, error_of):
         assert command[1] == "table" or told in (1, 2) or "argument must be one of" in told, (command, told)
 
 
-@pytest.mark.parametrize("change", [{"failed": "\x1b[2J"}, {"made": {"cpu": "a\nb"}}, {"made": {"commit": 5}},
-                                    {"score": {"name": "\x9b1m", "unit": "1"}}, {"config\u202e": 1}])  # fmt: skip
-def test_results_with_control_characters_or_other_types_are_refused(line, tmp_path, error_of, change):
-    write(tmp_path / "x.jsonl", line | change)
+def test_errors_of_results_are_printable(line, tmp_path, error_of):
+    write(tmp_path / "x.jsonl", line | {"failed": "\x1b[2J"})
     told = error_of("benchmark", "check", tmp_path / "x.jsonl")
     assert "x.jsonl', line 1: " in told and told.isprintable()
 

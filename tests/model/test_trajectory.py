@@ -152,38 +152,6 @@ def test_other_animals_are_given_by_their_class(tmp_path):
             Trajectory.load(file, wrong)
 
 
-@pytest.mark.parametrize(
-    "kind", ["empty", "text", "half", "flipped", "npy", "foreign", "pickle", "format", "rows", "arguments"]
-)
-def test_damaged_and_foreign_files_are_refused(kind, tmp_path):
-    file, whole = tmp_path / "run.npz", tmp_path / "whole.npz"
-    worm().save(whole)
-    data = whole.read_bytes()
-    with np.load(whole) as archive:
-        arrays = dict(archive)
-    about = str(arrays["about"])
-    if kind == "npy":
-        with file.open("wb") as out:
-            np.save(out, np.zeros(3))
-    elif kind in ("foreign", "pickle", "format", "rows", "arguments"):
-        changed = {
-            "foreign": {"a": np.zeros(3)},
-            "pickle": arrays | {"power": np.array([print], object)},
-            "format": arrays | {"about": np.array(about.replace('"format": 1', '"format": 9'))},
-            "rows": arrays | {"rows": arrays["rows"][1:]},
-            "arguments": arrays | {"about": np.array(about.replace("n_rods", "n_rats"))},
-        }[kind]
-        np.savez(file, **changed)
-    else:
-        middle = len(data) // 2
-        turned = bytes(255 - byte for byte in data[middle : middle + 64])
-        flipped = data[:middle] + turned + data[middle + 64 :]
-        file.write_bytes({"empty": b"", "text": b"time,angle\n", "half": data[:middle], "flipped": flipped}[kind])
-    with pytest.raises(ValueError, match=r"^trajectory '.*run\.npz' cannot be read: ") as error:
-        Trajectory.load(file)
-    assert "\n" not in str(error.value)
-
-
 def test_tables(tmp_path):
     run = worm()
     table = run.to_pandas()
@@ -219,11 +187,6 @@ def test_schedules(tmp_path):
     drive = schedule.drive(np.array([-1.0, 0.0, 0.49, 0.5, 9.0]), {}, np.zeros(5, bool))
     assert drive.tolist() == [[1, 2], [1, 2], [1, 2], [3, 4], [3, 4]]
     assert Schedule(0.1, [[0.0], [1.0]]).times.tolist() == [0.0, 0.1]
-    for text in ("", "time,a\n", "0,1\n0,2\n", "0,1\n1\n", "0,x\n1,2\n0,nan\n", "0\n1\n"):
-        (tmp_path / "drive.csv").write_text(text)
-        with pytest.raises(ValueError, match=r"^drive '.*drive\.csv' cannot be read: ") as error:
-            Schedule.read(tmp_path / "drive.csv")
-        assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize("header", ["biceps,time,triceps", "# made by hand\nbiceps, time, 'x'"])
@@ -237,15 +200,9 @@ def test_columns_are_found_by_their_names(header, tmp_path):
     assert same(simulate(arm, [schedule], 0.1, count=1)[0].rows, simulate(arm, by_order, 0.1).rows)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("time,triceps,bicep\n0,1,2\n", "'bicep' is not known; did you mean biceps?, and 'biceps' is missing"),
-        ("0,nan,1\n1,2,3\n", "values must be finite"),
-    ],
-)
-def test_wrong_columns_are_refused(text, message, tmp_path):
-    (tmp_path / "drive.csv").write_text(text)
+def test_wrong_columns_are_refused(tmp_path):
+    (tmp_path / "drive.csv").write_text("time,triceps,bicep\n0,1,2\n")
+    message = "'bicep' is not known; did you mean biceps?, and 'biceps' is missing"
     with pytest.raises(ValueError, match=re.escape(message)):
         simulate(Neuromechanic(ARM), Schedule.read(tmp_path / "drive.csv"), 0.1)
 

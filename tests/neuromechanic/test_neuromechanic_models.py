@@ -2,18 +2,19 @@
 
 import copy
 import tomllib
-from importlib import resources
 
 import numpy as np
 import pytest
+from formats import ASSETS, chain, listening
 from neuromechanic.test_neuromechanic_physics import SHAPES, hanging
+from properties import refuse
 
 from gymnosoma.envs import simulate
 from gymnosoma.envs.neuromechanic import Neuromechanic, load
 from gymnosoma.envs.neuromechanic import muscles as hill
 from gymnosoma.envs.neuromechanic.hindlimb import asset
 
-ARM = asset("arm")
+ARM, TEXT = asset("arm"), (ASSETS / "neuromechanic/arm.toml").read_text()
 LOOP = {
     "a": {"synapse": [{"from": "neuron.b"}]},
     "b": {"synapse": [{"from": "neuron.a"}]},
@@ -21,9 +22,8 @@ LOOP = {
 
 
 def test_a_file_and_a_dict_are_the_same(tmp_path):
-    text = resources.files("gymnosoma.assets").joinpath("neuromechanic/arm.toml").read_text()
-    (tmp_path / "arm.toml").write_text(text)
-    one, two = load(tmp_path / "arm.toml"), load(tomllib.loads(text))
+    (tmp_path / "arm.toml").write_text(TEXT)
+    one, two = load(tmp_path / "arm.toml"), load(tomllib.loads(TEXT))
     assert one.bodies == two.bodies == ("upper", "fore")
     assert all(np.array_equal(one.arrays[name], two.arrays[name]) for name in one.arrays)
 
@@ -62,13 +62,55 @@ def test_bad_models_are_named(change, message):
         load(model)
 
 
-@pytest.mark.parametrize("text", ["schema = ", "no file"])
-def test_unreadable_files_are_named(tmp_path, text):
-    path = tmp_path / "model.toml"
-    if text != "no file":
-        path.write_text(text)
-    with pytest.raises(ValueError, match=r"model.toml' cannot be read"):
-        load(path)
+def test_models_from_elsewhere():
+    refuse(lambda: load("/dev/zero"), "model '/dev/zero' cannot be read: it is not a regular file")
+    refuse(lambda: load(5), "model '5' cannot be read")  # type: ignore[arg-type]
+    round_and_round: dict = {"schema": 1}
+    round_and_round["body"] = round_and_round
+    refuse(lambda: load(round_and_round), "is nested too deeply")
+    refuse(lambda: load({"schema": 1, 2: 3}), "model: a name must have 1 to 100 printable characters, got 2")  # type: ignore[dict-item]
+    model = tomllib.loads(TEXT)
+    joint = model["body"]["fore"]["joint"]
+    for wrong in (b"abc", "abc", [True, 0, 1], np.array("abc"), np.zeros(4), np.array([1j, 0, 0]), range(3)):
+        joint["axis"] = wrong
+        refuse(lambda: load(model), "body.fore.joint.axis must be a list of 3 numbers, got ")
+    joint["axis"] = np.array([0, 0, 1], np.float32)
+    arrays = load(tomllib.loads(TEXT)).arrays
+    assert all(np.array_equal(arrays[name], array) for name, array in load(model).arrays.items())
+
+
+def test_the_past_is_bounded(tmp_path):
+    (tmp_path / "slow.toml").write_text(TEXT.replace("delay = 0.03", "delay = 10"))
+    model = load(tmp_path / "slow.toml")
+    assert model.records(1e-3)[1]["row"].itemsize < 1 << 18
+    for dt in (7e-3, 1e-9, 1e-300):
+        refuse(lambda dt=dt: model.records(dt), "slow.toml': delay of a synapse must be a whole number of time steps")
+
+
+def test_largest_models():
+    """As many as are allowed make records that a computer has memory for; nothing recurses."""
+    for text in (chain(128), TEXT + listening(900, lambda i: i + 1) + "[neuron.n900]\n"):
+        model = load(tomllib.loads(text))
+        table, records = model.records(1e-3)
+        assert max(table.dtype.itemsize, *(record.itemsize for record in records.values())) < 1 << 29
+
+
+@pytest.mark.full
+def test_rows_whose_neurons_overflow_break_down():
+    """A neuron that hears itself louder and louder is a failure, not an infinite observation."""
+    model = tomllib.loads(TEXT)
+    model["neuron"]["loud"] = {
+        "synapse": [{"from": "neuron.loud", "gain": 1e9, "delay": 0.03}, {"from": "input.biceps"}]
+    }
+    animal = Neuromechanic(model)
+    rows, ids = animal.rows(2), np.arange(2)
+    animal.advance(rows, ids, np.array([[0.0, 1e-9], [0.0, 0.0]]), 2000)
+    assert animal.failures[rows["status"][0]] == "the state is not finite" and rows["status"][1] == 0.0
+    for name in animal.signals:
+        assert np.isfinite(animal.signal(rows, name)).all(), name
+    refuse(
+        lambda: animal.reset(rows, ids, {"input": [1e300, 0.0]}), "start: input must be within [-1e+09, 1e+09] in SI"
+    )
 
 
 # Constants of muscles
