@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -56,23 +57,23 @@ def characteristic_roots(animal: Neuromechanic, start: dict[str, Any], nodes: in
         0.12 s late: -0.94 /s
         0.3 s late: 0.53 /s
     """
-    refuse_contacts(animal)
     size, columns = animal.model.counts["size"], animal.model.counts["delays"]
+    if columns == 0:
+        return _sorted_roots(linearise(animal, start))
+    refuse_contacts(animal)
     row = animal.rows(1)
     animal.reset(row, np.zeros(1, np.int64), start)
     factor, row["delay"] = float(row["delay"][0]), 1.0
     z, depth = animal.vector(row), row["ring"].shape[1]
 
-    def sense(z: Vector, past: Vector, delay: int) -> Vector:
+    def sense(z: Vector, delay: int, past: Vector) -> Vector:
         """Return the rates of the states, then the delayed signals, after a change of their values ``delay`` ago."""
         now = animal.with_vector(row, z)
         now["ring"][0, -delay % depth] += past
         return np.concatenate([animal.rate(now), animal.mechanics(now)["delayed"]])
 
     unchanged = np.zeros(columns)
-    A, C = np.split(differences(lambda z: sense(z, unchanged, 0), z), [size])
-    if columns == 0:
-        return _sorted_roots(A)
+    A, C = np.split(differences(lambda z: sense(z, 0, unchanged), z), [size])
     steps = animal.table["synapse"][0]
     delays = {int(d): None for c, d in zip(steps[:, 2], steps[:, 3], strict=True) if c >= 0 and d > 0}
     x, weight, derivative = _chebyshev(nodes)
@@ -81,8 +82,7 @@ def characteristic_roots(animal: Neuromechanic, start: dict[str, Any], nodes: in
     # The unknowns are z and the past of s at the nodes; the present is eliminated by s = C z + sum D s(past).
     B, D = np.zeros((size, (nodes + 1) * columns)), np.zeros((columns, (nodes + 1) * columns))
     for delay in delays:
-        row["step"] = 0.0
-        rates, sensed = np.split(differences(lambda past, d=delay: sense(z, past, d), unchanged), [size])
+        rates, sensed = np.split(differences(partial(sense, z, delay), unchanged), [size])
         at = 1.0 - 2.0 * factor * delay * animal.dt / longest
         near = np.abs(x - at) < 1e-12
         part = np.where(near, 1.0, 0.0) if near.any() else weight / (at - x) / np.sum(weight / (at - x))

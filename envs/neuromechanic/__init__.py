@@ -1,4 +1,12 @@
-"""Musculoskeletal models with nervous systems, after Bunderson et al. (2012)."""
+"""Musculoskeletal models with nervous systems, after Bunderson et al. (2012).
+
+Read the files in this order: ``params`` (parameters of a row), ``model`` (what a model file says, and its constants),
+``body`` (state derivative and both schemes) with the kernels ``skeleton``, ``paths``, ``muscles``, ``nerves`` and
+``contact``, ``animal`` (class `Neuromechanic`), ``hindlimb`` and ``standing`` (the paper's models), ``tasks``
+(environments), ``picture``, ``analysis`` (equilibria and stability, with ``convex``). Controllers are in
+``agents/controllers/neuromechanic.py``, figures of the paper in ``papers/neuromechanic``, and the import of OpenSim and
+MuJoCo models, inverse dynamics and feedback design in ``biomechanics``.
+"""
 
 from .analysis import differences, equilibrate, growth, linearise, refuse_contacts
 from .animal import Neuromechanic, at_joints

@@ -1,4 +1,8 @@
-"""Simulation of musculoskeletal models: rows of state that can be started, advanced and read."""
+"""Class `Neuromechanic`, which starts, advances and reads rows of any model.
+
+It selects the kernels of a scheme, a contact solver and the parts that the model has, and computes signals from rows.
+The equations of motion are in ``body.py``; the interface is `core.model.animal.Animal`.
+"""
 
 from __future__ import annotations
 

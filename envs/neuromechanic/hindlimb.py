@@ -1,4 +1,8 @@
-"""Cat's hindlimb of Bunderson et al. (2012), illustrations 1 and 2, and access to the models of the package."""
+"""Cat's hindlimb of Bunderson et al. (2012), illustrations 1 and 2, and access to the models of the package.
+
+Here are its posture, its load and its stretch reflex. The constants of bodies and muscles are in
+``assets/neuromechanic/hindlimb.toml``, its task is in ``tasks.py``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Physical parameters of a row: factors on values of the model."""
+"""Physical parameters of a row: factors on values of the model, wrenches, and motion of the ground.
+
+They are what resets, events and ``randomize`` can change. All other constants belong to the model, see ``model``.
+"""
 
 from __future__ import annotations
 

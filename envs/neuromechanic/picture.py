@@ -1,4 +1,8 @@
-"""Pictures of musculoskeletal models: stick figures with coloured muscles, and the standing figure on its platform."""
+"""Pictures of musculoskeletal models: stick figures with coloured muscles, and the standing figure on its platform.
+
+``draw`` makes the rendered picture, and ``sketch`` describes the pixel observation. The functions ``scene``, ``goal``,
+``goal_rows`` and ``sketch`` are registered for classes of tasks. The canvas is in `core.draw`.
+"""
 
 from __future__ import annotations
 
@@ -39,14 +43,17 @@ CROSSES = 1e-4
 
 
 def draw(canvas: Canvas, task: NeuromechanicTask, trail: Trail, ghost: Trail | None = None) -> None:
-    """Draw a model with x to the right and y up; see `View` for the arguments.
+    """Draw a model with x to the right and y up; see `View` for the arguments."""
+    scene(task, canvas, trail, ghost)
 
-    Muscles with a path are drawn along it. Muscles with a fitted length are drawn schematically, past
-    each joint that they cross, at the distance of their moment arm. The standing figure has a separate picture.
+
+@singledispatch
+def scene(task: Any, canvas: Canvas, trail: Trail, ghost: Trail | None) -> None:
+    """Draw any model and the activation of its muscles.
+
+    Muscles with a path are drawn along it. Muscles with a fitted length are drawn schematically, past each joint that
+    they cross, at the distance of their moment arm.
     """
-    if isinstance(task, StandGains):
-        _stand(canvas, task, trail, ghost)
-        return
     animal, both = task.animal, [trail] if ghost is None else [trail, ghost]
     start = _sticks(animal, animal.mechanics(animal.rows(1)))
     reach = float(np.linalg.norm(np.concatenate([s for _, s in start]), axis=1).max())
@@ -200,11 +207,9 @@ def _(task: HindlimbHold, view: Panel, trail: Trail, reach: float) -> tuple[str,
 
 @goal.register
 def _(task: Pose, view: Panel, trail: Trail, reach: float) -> tuple[str, str]:
-    row = trail.rows[-1:].copy()
-    error = task.hooks.info(row, trail.memory[-1:])["error"][0]
+    error = task.hooks.info(trail.rows[-1:], trail.memory[-1:])["error"][0]
     revolute = task.animal.model.joints[task.joint].revolute
-    row["q"][0, task.joint] = trail.memory["goal"][-1]
-    for body, stick in _sticks(task.animal, task.animal.mechanics(row)):
+    for body, stick in _sticks(task.animal, task.animal.mechanics(goal_rows(task, trail.rows[-1:], trail.memory[-1:]))):
         if body == task.joint:
             view.polyline(stick[:, :2], c.GOAL, 2.0)
     away = f"{np.rad2deg(error):.1f}°" if revolute else c.quantity(float(error), "m")
@@ -241,7 +246,8 @@ STAGE = 0.6
 """Width of the stage relative to the canvas; the rest is for traces."""
 
 
-def _stand(canvas: Canvas, task: StandGains, trail: Trail, ghost: Trail | None) -> None:
+@scene.register
+def _(task: StandGains, canvas: Canvas, trail: Trail, ghost: Trail | None) -> None:
     """Draw the standing figure on its platform, and traces of true and delayed angles."""
     rows = trail.rows
     row = rows[-1:]
@@ -337,12 +343,46 @@ def _knowledge(canvas: Canvas, task: StandGains, rows: NDArray[Any]) -> None:
     panel.label(gains, (panel.low[0], panel.low[1]), c.MUTED, 11, (0.0, 1.0), (6, -4))
 
 
+# Pixel observations
+
+
+@singledispatch
 def sketch(task: Any, rows: Any, memory: Any) -> Sketch:
-    """Draw models in the x-y plane."""
-    return (_standing if isinstance(task, StandGains) else _model)(task, rows, memory)
+    """Describe the pixel observation: the bones in the x-y plane, and those of the goal."""
+    animal = task.animal
+    start = _ends(animal, animal.rows(1))
+    low, high = start.min((0, 1, 2)), start.max((0, 1, 2))
+    reach, centre = float(np.max(high - low)) or 1.0, 0.5 * (low + high)
+    result = Sketch(np.tile(centre, (len(rows), 1)), 1.6 * reach, 0.2 * reach)
+    for each in _ends(animal, goal_rows(task, rows, memory)):
+        result.chain(each, 0.015 * reach, c.GOAL)
+    for each in _ends(animal, rows):
+        result.chain(each, 0.03 * reach, c.INK)
+    return result
 
 
-def _standing(task: Any, rows: Any, memory: Any) -> Sketch:
+@singledispatch
+def goal_rows(task: Any, rows: Any, memory: Any) -> Any:
+    """Return copies of the rows in the posture that is the goal; none if the goal is not a posture."""
+    return rows[:0]
+
+
+@goal_rows.register
+def _(task: HindlimbHold, rows: Any, memory: Any) -> Any:
+    targets = rows.copy()
+    targets["q"] = POSTURE
+    return targets
+
+
+@goal_rows.register
+def _(task: Pose, rows: Any, memory: Any) -> Any:
+    targets = rows.copy()
+    targets["q"][:, task.joint] = memory["goal"]
+    return targets
+
+
+@sketch.register
+def _(task: StandGains, rows: Any, memory: Any) -> Sketch:
     q = rows["q"]
     middle, stance = q[:, :2], feet(q)
     moved = task.animal.platform(rows)[:, :2]
@@ -362,29 +402,11 @@ def _standing(task: Any, rows: Any, memory: Any) -> Sketch:
     return result
 
 
-def _model(task: Any, rows: Any, memory: Any) -> Sketch:
-    animal = task.animal
-    start = np.array([stick[:, :2] for _, stick in bones(animal, animal.mechanics(animal.rows(1)))])
-    low, high = start.min((0, 1)), start.max((0, 1))
-    reach, centre = float(np.max(high - low)) or 1.0, 0.5 * (low + high)
-    now = np.array([_ends(animal, row) for row in rows])
-    result = Sketch(np.tile(centre, (len(rows), 1)), 1.6 * reach, 0.2 * reach)
-    if isinstance(task, HindlimbHold | Pose):
-        targets = rows.copy()
-        if isinstance(task, Pose):
-            targets["q"][:, task.joint] = memory["goal"]
-        else:
-            targets["q"] = POSTURE
-        for each in np.array([_ends(animal, row) for row in targets]).swapaxes(0, 1):
-            result.chain(each, 0.015 * reach, c.GOAL)
-    for each in now.swapaxes(0, 1):
-        result.chain(each, 0.03 * reach, c.INK)
-    return result
-
-
-def _ends(animal: Any, row: Any) -> Any:
-    """Return the ends (sticks, 2, 2) m of the bones of a row."""
-    return [stick[:, :2] for _, stick in bones(animal, animal.mechanics(np.array([row])))]
+def _ends(animal: Any, rows: Any) -> Any:
+    """Return x and y of the bones of rows, (bones, B, 2 ends, 2) m; nothing without rows."""
+    each = (bones(animal, animal.mechanics(rows[i : i + 1])) for i in range(len(rows)))
+    figures = [[stick[:, :2] for _, stick in sticks] for sticks in each]
+    return np.array(figures).swapaxes(0, 1) if figures else ()
 
 
 def bones(animal: Neuromechanic, k: dict[str, NDArray[Any]]) -> list[tuple[int, NDArray[np.float64]]]:

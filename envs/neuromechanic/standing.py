@@ -1,4 +1,8 @@
-"""Standing figure of Bunderson et al. (2012), illustration 3."""
+"""Standing figure of Bunderson et al. (2012), illustration 3.
+
+Here are its postures, its platform's motion and its variants. The constants of body and reflexes are in
+``assets/neuromechanic/standing.toml``, its task is in ``tasks.py``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Tasks of musculoskeletal models: hold a cat's hindlimb, stand on a platform, move a joint of any model."""
+"""Tasks of musculoskeletal models: hold a cat's hindlimb, stand on a platform, move a joint of any model.
+
+Each class says what an environment observes, rewards and ends. Pictures of the goals are in ``picture.py``, the
+animals' own controllers in ``agents/controllers/neuromechanic.py``.
+"""
 
 from __future__ import annotations
 

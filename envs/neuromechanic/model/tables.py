@@ -234,7 +234,7 @@ def _check_joint(joint: Mapping[str, Any], path: str) -> None:
         if joint["follows"] is not None and joint["fixed"] is not None:
             raise ValueError(f"{path}.fixed must not be given for a joint that follows another, got {joint['fixed']:g}")
     else:
-        expect(np.linalg.norm(joint["attitude"]) > SMALLEST, f"{path}.attitude", "not be zero", joint["attitude"])
+        expect(any(joint["attitude"]), f"{path}.attitude", "not be zero", joint["attitude"])
 
 
 def _check_frame(frame: Mapping[str, Any], path: str) -> None:
