@@ -5,30 +5,38 @@ The pages are generated from the code when the website is built, in folders that
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
 import tomllib
+import warnings
+from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import films
 import gymnasium
 import numpy as np
+import pictures
+import tyro
 from numba.core.dispatcher import Dispatcher
-from reference import circuit_keys, commands, sizes
 
-import gymnosoma
 from gymnosoma.agents.benchmark.tables import markdown as table
+from gymnosoma.agents.policies import card, config
 from gymnosoma.agents.policies.registry import references_of, task_class
+from gymnosoma.biomechanics.importer import LARGEST_FILE
+from gymnosoma.cli.main import COMMANDS
 from gymnosoma.envs import CATALOGUE
+from gymnosoma.envs.core import files
+from gymnosoma.envs.core.circuit.circuit import Circuit
+from gymnosoma.envs.core.circuit.members import CONSTANTS, Antagonists, Population, Projection, Sense
 from gymnosoma.envs.core.env.documentation import figures, summary
 from gymnosoma.envs.core.model.animal import ANIMALS
 from gymnosoma.envs.neuromechanic import Neuromechanic
 from gymnosoma.envs.neuromechanic.model.reader import OPTIONAL, REQUIRED, Key, Per
 from gymnosoma.envs.neuromechanic.model.tables import KINDS
+from tools.clone import ROOT
 from tools.gates import published_rows
 from tools.live import build
 
@@ -60,12 +68,14 @@ def title(animal: str) -> str:
     return (HERE / "animals" / f"{animal}.md").read_text("utf-8").partition("\n")[0].removeprefix("# ")
 
 
-@cache
-def example(animal: str) -> str:
-    """Return the first id of an animal with the largest number of parameters (for the lamprey, one with a cord)."""
-    names = [entry.name for entry in CATALOGUE if entry.task.startswith(f"{animal}.")]
-    tasks: dict[str, Any] = {name: gymnasium.make(f"gymnosoma/{name}").unwrapped for name in names}
-    return max(names, key=lambda name: len(tasks[name].task.animal.parameters))
+EXAMPLES = {
+    "worm": "WormCrawl-v0",
+    "lamprey": "LampreyEconomy-v0",
+    "whisker_chain": "WhiskerLocalize-v0",
+    "whisker_rod": "WhiskerSweep-v0",
+    "neuromechanic": "StandGains-v0",
+}
+"""Id of each animal whose parameters its page lists."""
 
 
 def write(path: Path, text: str) -> None:
@@ -90,7 +100,7 @@ def moving(name: str, above: str, controls: str = "controls") -> str:
 
 def figure(name: str) -> str:
     """Return HTML of the film on the page of an id."""
-    policy, ghost = films.shown(f"gymnosoma/{name}")
+    policy, ghost = pictures.shown(f"gymnosoma/{name}")
     words = {"trained": "The trained policy", "random": "Random actions"}
     caption = words.get(policy, "The animal's own controller") + "; in grey, the animal's own controller" * bool(ghost)
     shows = "this.controls = true"  # not before, because they cover the film
@@ -209,7 +219,7 @@ def parameters(name: str) -> str:
 
 def constants(animal: str) -> str:
     """Return a table of the printed constants with their sources, or the README of the model files."""
-    folder = Path(gymnosoma.__file__).parents[1] / "assets" / animal
+    folder = ROOT / "assets" / animal
     rows = []
     for path in sorted(folder.glob("*.toml")):
         for name, entry in tomllib.loads(path.read_text("utf-8")).items():
@@ -232,6 +242,105 @@ def model_keys() -> str:
         rows = [(f"`{key}`", *rest) for key, *rest in described(keys.keys)]
         parts.append((f"`[{kind}]`\n\n" if kind else "") + table(head, rows))
     return "\n\n".join(parts) + "\n"
+
+
+def parsers() -> Iterator[tuple[str, ArgumentParser]]:
+    """Yield the name and the parser of each command; those of a command with actions follow one another."""
+    for name, command in COMMANDS.items():
+        with warnings.catch_warnings():  # tyro has no other access to its help
+            warnings.simplefilter("ignore", DeprecationWarning)
+            parser: Any = tyro.extras.get_parser(command)
+        [actions] = [each.choices for each in parser._actions if isinstance(each.choices, Mapping)] or [{"": parser}]
+        for action, each in actions.items():
+            yield f"{name} {action}".strip(), each
+
+
+def commands() -> str:
+    """Return a section for each command, with the table of its options."""
+    parts = []
+    for name, parser in parsers():
+        rows = []
+        for action in parser._actions:
+            if action.dest != "help":
+                words = [option for option in action.option_strings if not option.startswith("--no-")]
+                value = re.sub(r"\{None\}\||[][]", "", str(action.metavar or "")).replace("|", " or ")
+                value = value if "," in value else re.sub("[{}]", "", value)
+                value = re.sub(r"^(\w+) \1 \.\.\.", r"\1 ...", value)
+                about, _, default = (action.help or "").replace("%%", "%").rpartition(" (")
+                default = re.sub(r"^default: |^required|^repeatable|'", "", default[:-1])
+                default = "" if default in ("None", "False", "") else f" Default: {default}."
+                label = (
+                    ", ".join(f"`{word} {value}`".replace(" `", "`") for word in words)
+                    or f"`{action.dest.split('.')[-1]}`"
+                )
+                rows.append((label, " ".join(about.split()) + default))
+        text = " ".join(str(parser.description).split("\n\n")[0].split())
+        parts.append(f"## {name}\n\n{text}\n\n" + table(("argument", "meaning"), rows))
+    return "\n\n".join(parts) + "\n"
+
+
+def arguments(kind: type) -> list[tuple[str, str]]:
+    """Return name and meaning of each argument that a class's docstring describes."""
+    section = re.split(r"\n(?=\w+:\n)", (inspect.getdoc(kind) or "").partition("Args:\n")[2])[0]
+    found = re.findall(r"^    (\w[^\n]*(?:\n {8}[^\n]*)*)", section, re.MULTILINE)
+    rows = []
+    for text in (" ".join(each.split()) for each in found):
+        head, _, meaning = (
+            text.partition(": ") if re.match(r"[\w, ]+( \([^:]*\)[\w, ()]*)?: ", text) else (text, "", "")
+        )
+        several = re.sub(r" \((s|Hz)\)(?=,)", "", head)  # a list of names, some with a unit
+        names, form = re.sub(r" \(.*", "", several), re.search(r" \((.*)\)$", several)
+        keys = ", ".join(f"`{name}`" for name in names.split(", "))
+        rows.append((keys, ". ".join(filter(None, [form and len(several) == len(head) and form[1], meaning]))))
+    return rows
+
+
+def circuit_keys() -> str:
+    """Return tables of the keys of a circuit's file."""
+    kinds = {
+        "": Circuit,
+        "[population.NAME]": Population,
+        "[[projection]]": Projection,
+        "[[sense]]": Sense,
+        "[output.antagonists]": Antagonists,
+    }
+    other = {"`source`, `target`": "`from`, `to`", "`muscles`": "`[output]` `muscles`"}
+    inner = {"`name`", "`populations`", "`projections`", "`senses`", "`antagonists`"}
+    parts = []
+    for label, kind in kinds.items():
+        rows = [(other.get(keys, keys), about) for keys, about in arguments(kind)]
+        left = inner if kind in (Circuit, Population) else set()
+        rows = [row for row in rows if row[0] not in left]
+        parts.append(f"`{label}`\n\n" * bool(label) + table(("key", "value and meaning"), rows))
+    rows = [
+        (
+            dynamics,
+            f"`{name}`",
+            f"{option.low:g} .. {option.high:g}" + f" {option.unit}" * (option.unit != "1"),
+            "required" if default is None else f"{default:g}",
+        )
+        for dynamics, constants in CONSTANTS.items()
+        for name, (option, default) in constants.items()
+    ]
+    parts.append("Constants of the `dynamics`:\n\n" + table(("dynamics", "constant", "range", "default"), rows))
+    return "\n\n".join(parts) + "\n"
+
+
+def sizes() -> str:
+    """Return the table of the largest files that are read."""
+    rows = {
+        "policy cards, configurations of runs": min(card.MAX_HEADER, config.MAX_CONFIG),
+        "models, circuits, recipes, parameters (TOML)": files.LARGEST_SETTINGS,
+        "OpenSim and MuJoCo models (`.osim`, `.xml`)": LARGEST_FILE,
+        "tables: drives, kymograms, the base of a whisker, values for `--param`": files.LARGEST_TEXT,
+        "weights of a policy": card.MAX_WEIGHTS,
+        "recordings as text (`.csv`, `.wcon`), motions (`.mot`, `.sto`, `.trc`), results": files.LARGEST_RECORDING,
+        "recordings as `.npy` and HDF5, trajectories (`.npz`)": files.LARGEST_BINARY,
+    }
+    units = {30: "GiB", 20: "MiB", 10: "KiB"}
+    shifts = {name: next(shift for shift in units if size >> shift) for name, size in rows.items()}
+    texts = [(name, f"{size >> shifts[name]} {units[shifts[name]]}") for name, size in rows.items()]
+    return table(("file", "largest size"), texts) + "\n"
 
 
 def shown(value: Any) -> str:
@@ -322,7 +431,7 @@ def no_alias(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any)
 
 def generate(app: Any) -> None:
     """Write all generated pages."""
-    FILMS.update(films.make(f"gymnosoma/{entry.name}" for entry in CATALOGUE))
+    FILMS.update(pictures.make(f"gymnosoma/{entry.name}" for entry in CATALOGUE))
     folder = HERE / "environments"
     write(folder / "index.md", environments())
     for entry in CATALOGUE:
@@ -335,7 +444,7 @@ def generate(app: Any) -> None:
     for name, make in tables.items():
         write(HERE / "animals" / "tables" / f"{name}.md", make())
     for animal in ANIMALS:
-        write(HERE / "animals" / "tables" / f"{animal}_parameters.md", parameters(example(animal)))
+        write(HERE / "animals" / "tables" / f"{animal}_parameters.md", parameters(EXAMPLES[animal]))
         write(
             HERE / "animals" / "tables" / f"{animal}_tasks.md",
             tasks(animal, "../environments/", ("baseline", "trained")),

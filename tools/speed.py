@@ -480,7 +480,7 @@ def speed(
         write: Also write docs/speed.json, and the tables of the guide and README; needs all parts but threads.
 
     Raises:
-        ValueError: If a part is missing that would be lost in what is written.
+        ValueError: If a part is missing, because its rows would be lost from the files.
     """
     if write and (missing := {*PARTS} - {*part} - {"threads"}):
         raise ValueError(f"part must also have {', '.join(sorted(missing))} with write, got {', '.join(part)}")
