@@ -7,7 +7,6 @@ in ``core/draw``.
 
 from __future__ import annotations
 
-from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,8 @@ from scipy.interpolate import CubicSpline
 
 from ..core.draw import canvas as c
 from ..core.draw.canvas import Canvas, Panel
-from ..core.draw.pixels import WATER, Sketch
-from ..core.draw.view import Trail
+from ..core.draw.pixels import WATER, Sketch, mark
+from ..core.draw.view import Trail, goal, sights
 from .animal import Lamprey
 from .tasks import Economy, Escape, LampreyTask, Waypoints, present_waypoint
 
@@ -59,7 +58,7 @@ def draw(canvas: Canvas, task: LampreyTask, trail: Trail, ghost: Trail | None = 
     if view.high[0] - view.low[0] < 10.0 * length:
         view.grid(0.02, c.mix(c.PAPER, c.RULE, 0.6), 0.5)
     view.grid(0.1)
-    headline, caption = goal(task, view, trail)
+    headline, caption = goal(task, canvas, view, trail)
     for other in reversed(both):
         view.tracks(animal.points(other.rows[-TRACK:]), other is ghost)
         _body(view, animal, other.rows[-1:], other is ghost)
@@ -77,12 +76,6 @@ def draw(canvas: Canvas, task: LampreyTask, trail: Trail, ghost: Trail | None = 
     _strip(canvas, task, trail)
 
 
-@singledispatch
-def sights(task: Any, trail: Trail) -> list[NDArray[np.float64]]:
-    """Return the tracks (N, 2), m, of objects that must be visible in addition to the lamprey."""
-    return []
-
-
 @sights.register
 def _(task: Waypoints, trail: Trail) -> list[NDArray[np.float64]]:
     return [present_waypoint(task, trail.memory)]
@@ -93,30 +86,15 @@ def _(task: Economy, trail: Trail) -> list[NDArray[np.float64]]:
     return [trail.memory["place"]]
 
 
-@singledispatch
-def goal(task: Any, view: Panel, trail: Trail) -> tuple[str, str]:
-    """Draw the goal of a task, and return its progress as headline and caption."""
-    return "", ""
-
-
 @goal.register
-def _(task: Escape, view: Panel, trail: Trail) -> tuple[str, str]:
-    memory, mark = trail.memory[-1], 0.25
-    start, way = memory["start"], memory["goal"]
-    side = np.array([-way[1], way[0]])
-    reach = np.hypot(*(view.high - view.low))
-    along = float(np.sum((0.5 * (view.low + view.high) - start) * way))
-    view.polyline([start + max(0.0, along - reach) * way, start + (along + reach) * way], c.GOAL, 1.0)
-    for k in range(max(0, int((along - reach) / mark)), int((along + reach) / mark) + 1):
-        at = start + k * mark * way
-        view.arrow(at - 0.005 * way, 0.025 * way, c.GOAL, 1.5)
-        view.label(f"{k * mark:g} m", at, c.GOAL, 11, (0.5, 0.5), (18 * side[0], -14 * side[1]), c.PLATE)
+def _(task: Escape, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, str]:
+    view.course(trail.memory[-1]["start"], trail.memory[-1]["goal"], 0.25, 0.025, lambda way: f"{way:g} m")
     info = task.hooks.info(trail.rows[-1:], trail.memory[-1:])
     return f"{info['distance'][0]:z.2f} m", "along the goal,"
 
 
 @goal.register
-def _(task: Economy, view: Panel, trail: Trail) -> tuple[str, str]:
+def _(task: Economy, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, str]:
     place, info = trail.memory[-1]["place"], task.hooks.info(trail.rows[-1:], trail.memory[-1:])
     view.ring(place, task.near, c.GOAL, 2.0)
     view.pointer(place, c.GOAL)
@@ -124,7 +102,7 @@ def _(task: Economy, view: Panel, trail: Trail) -> tuple[str, str]:
 
 
 @goal.register
-def _(task: Waypoints, view: Panel, trail: Trail) -> tuple[str, str]:
+def _(task: Waypoints, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, str]:
     memory = trail.memory[-1]
     reached = int(memory["reached"])
     ahead = memory["waypoint"][reached : reached + 3]
@@ -220,28 +198,17 @@ def _cord(canvas: Canvas, animal: Lamprey, row: NDArray[Any]) -> None:
 
 
 def _strip(canvas: Canvas, task: LampreyTask, trail: Trail) -> None:
-    top, left, right = canvas.height - STRIP, 112.0, 56.0
-    height = 0.5 * (STRIP - 26.0)
     periods = round(SECONDS * task.control_rate)
-    rows = trail.rows[-periods:]
-    canvas.box((0, top, canvas.width, STRIP), c.mix(c.PAPER, c.CARD, 0.5))
-    for k, (side, name) in enumerate(((1, "right"), (0, "left"))):
-        y = top + 10 + k * (height + 6)
-        area = (left, y, canvas.width - left - right, height)
-        canvas.box(area, c.CARD)
-        panel = canvas.panel(area, (0, 0), (periods, 1))
-        panel.raster(c.sequential(rows["motoneuron"][:, side].T, 1.0, c.WARM), (0, 0), (len(rows), 1))
-        canvas.label(name, (left - 12, y + 0.5 * height - 6), c.INK, 12, (1.0, 0.5))
-        canvas.label(f"motoneurons, last {SECONDS:g} s", (left - 12, y + 0.5 * height + 9), c.MUTED, 9, (1.0, 0.5))
-        canvas.label("head", (canvas.width - right + 8, y + 6), c.MUTED, 10)
-        canvas.label("tail", (canvas.width - right + 8, y + height - 6), c.MUTED, 10)
+    outputs, caption = trail.rows[-periods:]["motoneuron"], f"motoneurons, last {SECONDS:g} s"
+    colours = c.sequential(outputs.T, 1.0, c.WARM)  # (joints, sides, moments, 3)
+    canvas.kymograms(STRIP, periods, [("right", caption, colours[:, 1]), ("left", caption, colours[:, 0])], 9)
 
 
 def sketch(task: Any, rows: Any, memory: Any) -> Sketch:
     """Describe the pixel observation: each lamprey from above in water, at the centre."""
     length, points = float(np.sum(task.animal.params.length)), task.animal.points(rows)
     result = Sketch(rows["centre"], 3.0 * length, 0.3 * length, WATER)
-    mark(task, result, memory)
+    mark(task, result, rows, memory)
     pieces = points.shape[1] - 1
     place = (np.arange(pieces) + 0.5) / pieces
     result.chain(points, 0.045 * length * np.sqrt(1.0 - 0.9 * place), SHADE)
@@ -249,17 +216,11 @@ def sketch(task: Any, rows: Any, memory: Any) -> Sketch:
     return result
 
 
-@singledispatch
-def mark(task: Any, sketch: Sketch, memory: Any) -> None:
-    """Draw the goal of a task into a pixel observation."""
-    sketch.direction(memory["goal"])
-
-
 @mark.register
-def _(task: Waypoints, sketch: Sketch, memory: Any) -> None:
+def _(task: Waypoints, sketch: Sketch, rows: Any, memory: Any) -> None:
     sketch.target(present_waypoint(task, memory), task.radius)
 
 
 @mark.register
-def _(task: Economy, sketch: Sketch, memory: Any) -> None:
+def _(task: Economy, sketch: Sketch, rows: Any, memory: Any) -> None:
     sketch.target(memory["place"], task.near)

@@ -1,13 +1,12 @@
 """Pictures of the whisker chain, and the goal of each task in them.
 
 ``draw`` makes the rendered picture with whisker, pegs, forces, close-up and traces as in Fig. 11; ``sketch`` describes
-the pixel observation. The functions ``goal``, ``moment_goal`` and ``mark`` are registered for classes of tasks. The
-canvas is in ``core/draw``.
+the pixel observation. The functions ``goal`` and ``mark`` are registered for classes of tasks. The canvas is in
+``core/draw``.
 """
 
 from __future__ import annotations
 
-from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,8 @@ from scipy.interpolate import CubicSpline, make_interp_spline
 
 from ..core.draw import canvas as c
 from ..core.draw.canvas import Canvas, Panel
-from ..core.draw.pixels import Sketch
-from ..core.draw.view import Trail
+from ..core.draw.pixels import Sketch, mark
+from ..core.draw.view import Trail, goal
 from ..core.env.hooks import Record
 from .animal import FAR, wrench_mean
 from .tasks import Hold, Localize, Whisk, WhiskerTask
@@ -41,7 +40,7 @@ def draw(canvas: Canvas, task: WhiskerTask, trail: Trail, ghost: Trail | None = 
     wide = WIDTH * canvas.width
     view = canvas.view((0, 0, wide, canvas.height - STRIP), [0.5 * length, 0.0], SPAN * length, height=HIGH * length)
     view.grid(0.01)
-    headline, caption = goal(task, view, trail)
+    headline, caption = goal(task, canvas, view, trail)
     view.polygon([(view.low[0], view.low[1]), (0, view.low[1]), (0, view.high[1]), (view.low[0], view.high[1])], SKIN)
     view.label("skin", view.low, c.INK, 11, (0.0, 1.0), (12, -12))
     for other in [trail] if ghost is None else [ghost, trail]:
@@ -54,20 +53,14 @@ def draw(canvas: Canvas, task: WhiskerTask, trail: Trail, ghost: Trail | None = 
     _traces(canvas, task, trail)
 
 
-@singledispatch
-def goal(task: Any, view: Panel, trail: Trail) -> tuple[str, str]:
-    """Draw the goal of a task, and return the score in a headline and a caption."""
-    return "", ""
-
-
 @goal.register
-def _(task: WhiskerTask, view: Panel, trail: Trail) -> tuple[str, str]:
+def _(task: WhiskerTask, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, str]:
     pushed = trail.memory[-1]["pushed"] * 1e6
     return f"{pushed:.2f} µN s", "pushed so far"
 
 
 @goal.register
-def _(task: Localize, view: Panel, trail: Trail) -> tuple[str, str]:
+def _(task: Localize, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, str]:
     place, bearing, _ = trail.memory[-1]["answer"]
     at = place * trail.rows["length"][-1] * np.array([np.cos(bearing), np.sin(bearing)])
     view.ring(at, 5.0 * view.point, c.GOAL, 2.0)
@@ -78,29 +71,18 @@ def _(task: Localize, view: Panel, trail: Trail) -> tuple[str, str]:
 
 
 @goal.register
-def _(task: Hold, view: Panel, trail: Trail) -> tuple[str, str]:
+def _(task: Hold, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, str]:
     error = 1e6 * task.hooks.info(trail.rows[-1:], trail.memory[-1:])["error"][0]
     return f"{error:.3f} µN m", "off the moment to hold, on average"
 
 
 @goal.register
-def _(task: Whisk, view: Panel, trail: Trail) -> tuple[str, str]:
+def _(task: Whisk, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, str]:
     angle = task.sines(Record(trail.memory[-1]), trail.rows["time"][-1])
     length = trail.rows["length"][-1]
     view.polyline([(0, 0), 1.05 * length * np.array([np.cos(angle), np.sin(angle)])], c.GOAL, 1.5)
     error = np.rad2deg(task.hooks.info(trail.rows[-1:], trail.memory[-1:])["error"][0])
     return f"{error:.2f}°", "off the goal (green), on average"
-
-
-@singledispatch
-def moment_goal(task: Any, trail: Trail) -> float | None:
-    """Return the goal of the base moment, N m, if the task has one."""
-    return None
-
-
-@moment_goal.register
-def _(task: Hold, trail: Trail) -> float | None:
-    return float(trail.memory[-1]["goal"])
 
 
 def _outline(task: WhiskerTask, rows: NDArray[Any], smooth: bool = True) -> NDArray[np.float64]:
@@ -179,7 +161,7 @@ def _traces(canvas: Canvas, task: WhiskerTask, trail: Trail) -> None:
     left = WIDTH * canvas.width + 24.0
     width, top, gap = canvas.width - left - 24.0, 72.0, 8.0
     height = (canvas.height - top - 20.0 - 3 * gap) / 4
-    aim = moment_goal(task, trail)
+    aim = float(trail.memory[-1]["goal"]) if "goal" in (trail.memory.dtype.names or ()) else None  # moment to hold
     signals = (
         ("base angle", np.rad2deg(rows["link_angle"][:, 0]), "°", 20.0, c.INK),
         ("moment M" if aim is None else "moment M, goal in green", wrench[:, 0], "N m", 0.1e-6, c.WARM),
@@ -214,11 +196,6 @@ def sketch(task: Any, rows: Any, memory: Any) -> Sketch:
             radius = np.maximum(rows["peg_radius"][:, o, None], 0.02 * usual)
             result.disc(np.where(there[:, None], at, np.nan), radius, c.INK)
     return result
-
-
-@singledispatch
-def mark(task: Any, sketch: Sketch, rows: Any, memory: Any) -> None:
-    """Draw the goal of a task into a pixel observation."""
 
 
 @mark.register

@@ -7,7 +7,6 @@ describes the pixel observation. The function ``goal`` is registered for each cl
 
 from __future__ import annotations
 
-from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from scipy.interpolate import CubicSpline
 from ..core.draw import canvas as c
 from ..core.draw.canvas import Canvas, Panel
 from ..core.draw.pixels import Sketch
-from ..core.draw.view import Trail
+from ..core.draw.view import Trail, goal
 from .body import BANDS, surface
 from .sensor import level
 from .tasks import Regulate, RodTask, Sweep
@@ -50,7 +49,7 @@ def draw(canvas: Canvas, task: RodTask, trail: Trail, ghost: Trail | None = None
         _whisker(whole, task, other, other is ghost)
     whole.scale_bar()
     _tip(canvas, task, trail)
-    headline, caption = goal(task, trail)
+    headline, caption = goal(task, canvas, whole, trail)
     canvas.titles(headline, caption)
     canvas.names(trail, ghost)
     colours = f"blue to red: bending moment ± {c.quantity(MOMENT, 'N m')}"
@@ -63,14 +62,8 @@ def draw(canvas: Canvas, task: RodTask, trail: Trail, ghost: Trail | None = None
     _traces(canvas, trail)
 
 
-@singledispatch
-def goal(task: Any, trail: Trail) -> tuple[str, str]:
-    """Return the score of a task in a headline and a caption."""
-    return "", ""
-
-
 @goal.register
-def _(task: Sweep, trail: Trail) -> tuple[str, str]:
+def _(task: Sweep, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, str]:
     row = trail.rows[-1]
     seconds = task.duration * task.hooks.info(trail.rows[-1:], trail.memory[-1:])["held"][0]
     low, high = task.window
@@ -80,7 +73,7 @@ def _(task: Sweep, trail: Trail) -> tuple[str, str]:
 
 
 @goal.register
-def _(task: Regulate, trail: Trail) -> tuple[str, str]:
+def _(task: Regulate, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, str]:
     now = level(trail.memory["power"][-1])
     return f"{now:+.2f}", f"level of the second mode, log10 (nN m)²; goal {trail.memory['goal'][-1]:+.2f}"
 

@@ -7,7 +7,6 @@ observation. The functions ``sights``, ``goal`` and ``mark`` are registered for 
 
 from __future__ import annotations
 
-from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,8 @@ from scipy.interpolate import CubicSpline
 
 from ..core.draw import canvas as c
 from ..core.draw.canvas import Canvas, Panel
-from ..core.draw.pixels import WATER, Sketch, shade
-from ..core.draw.view import Trail
+from ..core.draw.pixels import WATER, Sketch, mark, shade
+from ..core.draw.view import Trail, goal, sights
 from .animal import Worm
 from .params import friction
 from .tasks import Escape, Follow, Forward, Reach, WormTask, path_place
@@ -73,12 +72,6 @@ def draw(canvas: Canvas, task: WormTask, trail: Trail, ghost: Trail | None = Non
     _strip(canvas, task, trail)
 
 
-@singledispatch
-def sights(task: Any, trail: Trail) -> list[NDArray[np.float64]]:
-    """Return the tracks (N, 2), m, of objects that must be visible in addition to the worm."""
-    return []
-
-
 @sights.register
 def _(task: Reach, trail: Trail) -> list[NDArray[np.float64]]:
     return [trail.memory["target"]]
@@ -89,24 +82,10 @@ def _(task: Follow, trail: Trail) -> list[NDArray[np.float64]]:
     return [path_place(task, trail.rows, trail.memory)]
 
 
-@singledispatch
-def goal(task: Any, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, str]:
-    """Draw the goal of a task, and return its progress as headline and caption."""
-    return "", ""
-
-
 @goal.register
 def _(task: Forward, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, str]:
     memory, length = trail.memory[-1], float(trail.rows["length"][-1])
-    start, way = memory["start"], memory["goal"]
-    side = np.array([-way[1], way[0]])
-    reach = np.hypot(*(view.high - view.low))
-    along = float(np.sum((0.5 * (view.low + view.high) - start) * way))
-    view.polyline([start + max(0.0, along - reach) * way, start + (along + reach) * way], c.GOAL, 1.0)
-    for k in range(max(0, int((along - reach) / length)), int((along + reach) / length) + 1):
-        mark = start + k * length * way
-        view.arrow(mark - 0.02 * length * way, 0.08 * length * way, c.GOAL, 1.5)
-        view.label(f"{k * length * 1e3:g} mm", mark, c.GOAL, 11, (0.5, 0.5), (18 * side[0], -14 * side[1]), c.PLATE)
+    view.course(memory["start"], memory["goal"], length, 0.08 * length, lambda way: f"{way * 1e3:g} mm")
     info = task.hooks.info(trail.rows[-1:], trail.memory[-1:])
     net, speed = (f"{1e3 * info[name][0]:z.3f} mm/s" for name in ("priced_speed", "speed"))
     work, heat = (c.quantity(info[name][0], "W") for name in ("power", "heat"))
@@ -226,10 +205,8 @@ def _medium(row: Any) -> str:
 
 
 def _strip(canvas: Canvas, task: WormTask, trail: Trail) -> None:
-    top, left, right = canvas.height - STRIP_HEIGHT, 112.0, 56.0
     periods = round(STRIP_SECONDS * task.control_rate)
     rows = trail.rows[-periods:]
-    canvas.box((0, top, canvas.width, STRIP_HEIGHT), c.mix(c.PAPER, c.CARD, 0.5))
     strips = [
         ("command", f"joints, last {STRIP_SECONDS:g} s", rows["control_angle"]),
         ("actual", f"± {STRIP_ANGLE:g} rad", np.diff(rows["rod_angle"])),
@@ -239,17 +216,8 @@ def _strip(canvas: Canvas, task: WormTask, trail: Trail) -> None:
         outputs = task.animal.neurons(rows)[:, :, own].sum(2)
         raster = (outputs[:, 0] - outputs[:, 1:].sum(1)) * STRIP_ANGLE  # full colour at an output of 1
         strips.append(("neurons", "± 1", raster))
-    height = (STRIP_HEIGHT - 20.0 - 6.0 * (len(strips) - 1)) / len(strips)
-    for k, (name, caption, angles) in enumerate(strips):
-        y = top + 10 + k * (height + 6)
-        area = (left, y, canvas.width - left - right, height)
-        canvas.box(area, c.CARD)
-        panel = canvas.panel(area, (0, 0), (periods, 1))
-        panel.raster(c.diverging(angles.T, STRIP_ANGLE), (0, 0), (len(rows), 1))
-        canvas.label(name, (left - 12, y + 0.5 * height - 6), c.INK, 12, (1.0, 0.5))
-        canvas.label(caption, (left - 12, y + 0.5 * height + 9), c.MUTED, 10, (1.0, 0.5))
-        canvas.label("head", (canvas.width - right + 8, y + 6), c.MUTED, 10)
-        canvas.label("tail", (canvas.width - right + 8, y + height - 6), c.MUTED, 10)
+    kymograms = [(name, caption, c.diverging(angles.T, STRIP_ANGLE)) for name, caption, angles in strips]
+    canvas.kymograms(STRIP_HEIGHT, periods, kymograms)
 
 
 def sketch(task: Any, rows: Any, memory: Any) -> Sketch:
@@ -267,13 +235,6 @@ def sketch(task: Any, rows: Any, memory: Any) -> Sketch:
     result.chain(points, width, SHADE)
     result.disc(points[:, 0], 0.03 * length[:, None], c.WARM)
     return result
-
-
-@singledispatch
-def mark(task: Any, sketch: Sketch, rows: Any, memory: Any) -> None:
-    """Draw the goal of a task into a pixel observation."""
-    if "goal" in (memory.dtype.names or ()):
-        sketch.direction(memory["goal"])
 
 
 @mark.register

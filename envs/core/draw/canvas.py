@@ -311,6 +311,27 @@ class Panel:
                 ends[:, axis] = k * spacing
                 self.polyline(ends, colour, width)
 
+    def course(
+        self,
+        start: NDArray[np.float64],
+        way: NDArray[np.float64],
+        spacing: float,
+        arrow: float,
+        name: Callable[[float], str],
+    ) -> None:
+        """Draw the goal as a line from ``start`` (2,) along the unit vector ``way`` (2,).
+
+        Every ``spacing``, it has an arrow of length ``arrow`` and the ``name`` of the distance from the start.
+        """
+        side = np.array([-way[1], way[0]])
+        reach = np.hypot(*(self.high - self.low))
+        along = float(np.sum((0.5 * (self.low + self.high) - start) * way))
+        self.polyline([start + max(0.0, along - reach) * way, start + (along + reach) * way], GOAL, 1.0)
+        for k in range(max(0, int((along - reach) / spacing)), int((along + reach) / spacing) + 1):
+            at = start + k * spacing * way
+            self.arrow(at - 0.02 * spacing * way, arrow * way, GOAL, 1.5)
+            self.label(name(k * spacing), at, GOAL, 11, (0.5, 0.5), (18 * side[0], -14 * side[1]), PLATE)
+
     def scale_bar(self, unit: str = "m", colour: Colour = INK) -> None:
         """Draw a bar with a round length in the lower right corner."""
         span, point = abs(self.high[0] - self.low[0]), self.point
@@ -453,6 +474,30 @@ class Canvas(Panel):
         panel.polyline(np.stack([time, values], 1)[time >= start], colour, 1.25)
         panel.label(title, (start, limit), MUTED, 11, (0.0, 0.0), (6, 4), (*CARD, 210))
         return panel
+
+    def kymograms(
+        self, height: float, periods: int, strips: Sequence[tuple[str, str, NDArray[np.uint8]]], size: float = 10.0
+    ) -> None:
+        """Draw kymograms of the body over the last ``periods`` at the bottom of the page, with the head on top.
+
+        Args:
+            height (pt): Height of all together.
+            periods: Number of moments that fill a kymogram.
+            strips: Name, caption, and colours (parts of the body, moments, 3) of each.
+            size (pt): Size of the captions.
+        """
+        top, left, right = self.height - height, 112.0, 56.0
+        self.box((0, top, self.width, height), mix(PAPER, CARD, 0.5))
+        each = (height - 20.0 - 6.0 * (len(strips) - 1)) / len(strips)
+        for k, (name, caption, colours) in enumerate(strips):
+            y = top + 10 + k * (each + 6)
+            area = (left, y, self.width - left - right, each)
+            self.box(area, CARD)
+            self.panel(area, (0, 0), (periods, 1)).raster(colours, (0, 0), (colours.shape[1], 1))
+            self.label(name, (left - 12, y + 0.5 * each - 6), INK, 12, (1.0, 0.5))
+            self.label(caption, (left - 12, y + 0.5 * each + 9), MUTED, size, (1.0, 0.5))
+            self.label("head", (self.width - right + 8, y + 6), MUTED, 10)
+            self.label("tail", (self.width - right + 8, y + each - 6), MUTED, 10)
 
     def bar(self, area: tuple[float, float, float, float], share: float, colour: Colour, back: Colour = RULE) -> None:
         """Draw a horizontal bar [pt], filled from the left up to ``share`` (0 to 1)."""

@@ -7,6 +7,7 @@ of a task are not drawn. The rendered picture of one animal is in ``view.py``.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import singledispatch
 from importlib import import_module
 from typing import Any
 
@@ -61,6 +62,16 @@ class Sketch:
         span = np.reshape(self.span, (-1, 1))
         ends = [self.centre + share * span * way for share in (0.3, 0.46)]
         self.chain(np.stack(ends, 1), 0.012 * np.ravel(span)[:, None], GOAL)
+
+
+@singledispatch
+def mark(task: Any, sketch: Sketch, rows: Rows, memory: Rows) -> None:
+    """Draw the goal of a task into the pixel observation: by default, a vector ``goal`` of the memory as a direction.
+
+    A function for a class of tasks is registered in ``picture.py`` of the animal's package with ``@mark.register``.
+    """
+    if "goal" in (memory.dtype.names or ()) and memory["goal"].ndim == 2:
+        sketch.direction(memory["goal"])
 
 
 class Pixels:

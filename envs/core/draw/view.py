@@ -7,6 +7,7 @@ import sys
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import singledispatch
 from importlib import import_module
 from typing import Any
 
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..arguments import DISPLAYS
 from ..env.task import Task
-from .canvas import INK, MUTED, PLATE, Canvas
+from .canvas import INK, MUTED, PLATE, Canvas, Panel
 
 MOMENTS = 600
 """Largest number of moments in a trail."""
@@ -71,6 +72,21 @@ class Trail:
             self._end = MOMENTS
         self._rows[self._end], self._memory[self._end] = row, memory
         self._end += 1
+
+
+@singledispatch
+def goal(task: Any, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, str]:
+    """Draw the goal of a task into ``view``, and return its progress as headline and caption.
+
+    A function for a class of tasks is registered in ``picture.py`` of the animal's package with ``@goal.register``.
+    """
+    return "", ""
+
+
+@singledispatch
+def sights(task: Any, trail: Trail) -> list[NDArray[np.float64]]:
+    """Return the tracks (N, 2), m, of further objects that must be visible; registered like `goal`."""
+    return []
 
 
 class View:
