@@ -147,7 +147,7 @@ class Task(ABC):
         entries: dict[str, Any] = {}
         for base in reversed(type(self).__mro__):
             table = vars(base).get(name, {})
-            entries |= table.fget(self) if isinstance(table, property) else table
+            entries |= table.__get__(self) if isinstance(table, property) else table
         return entries
 
     def fields(self) -> dict[str, Field]:
