@@ -19,21 +19,23 @@ def examples(env_id):
     animal, layout, name = task.animal, task.layout, next(iter(task.animal.parameters))
     usual = animal.rows(1)[name][0].flat[0]
     field = next(iter(layout.fields))
-    for argument in ("sensor_noise", "sensor_dropout", "sensor_step"):
-        yield {}, {argument: {field: np.float64(0.1 if argument == "sensor_dropout" else 0.1 * layout.scale[0])}}
+    for argument in ("noise", "dropout", "resolution"):
+        value = np.float64(0.1 if argument == "dropout" else 0.1 * layout.scale[0])
+        yield {}, {"wrappers": {"DisturbObservation": {argument: {field: value}}}}
     yield {}, {"randomize": {name: LogUniform(0.8 * usual, np.float64(1.2 * usual))}}
     yield {}, {"history": np.int64(5)}
-    yield {}, {"signals": (next(signal for signal in animal.signals if signal not in task.gathered("info_fields")),)}
-    yield {}, {"observation_delay": 2}
-    yield {}, {"action_delay": 1}
+    yield {}, {"wrappers": {"DelayObservation": {"delay": 2}}}
+    yield {}, {"wrappers": {"DelayAction": {"delay": 1}}}
     yield {"render_mode": "rgb_array"}, {"width": np.int64(80)}
     yield {"render_mode": "rgb_array"}, {"height": 64}
     if env_id.startswith("gymnosoma/Pendulum"):
         return
     yield {}, {"split": "test" if task.hidden else "robust"}
-    yield {"observation": "pixels"}, {"pixels": 40}
+    yield {}, {"wrappers": {"PixelObservation": {"size": 40}}}
     if any(field.along for field in layout.fields.values()):
-        yield {"observation": "modes"}, {"modes": 4}
+        yield {}, {"wrappers": {"ModeObservation": {"modes": 4}}}
+    if hasattr(task, "goal_wanted"):
+        yield {}, {"wrappers": {"GoalObservation": {}}}
     for argument, values in choices(task).items():
         for value in values:
             if value != getattr(task if argument == "actions" else animal, argument):
@@ -91,9 +93,7 @@ def _neuromechanic(task):
 
 
 OWN = {
-    "WormReach-v0": [({}, {"goal": True})],
     "WormFollow-v0": [({}, {"turn": "delta_turn"})],
-    "LampreyWaypoints-v0": [({}, {"goal": True})],
     "WhiskerSweep-v0": [({}, {"plate_speed": 0.2})],
 }
 """Arguments of one task."""

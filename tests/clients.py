@@ -24,7 +24,7 @@ from gymnasium.utils.env_match import check_environments_match
 from ids import ADDED, ALL, FIRST, module
 
 from gymnosoma.agents.policies.registry import task_class
-from gymnosoma.envs.core.env.goals import GoalTask
+from gymnosoma.envs import wrappers
 
 GUIDE = Path(__file__).parents[1] / "docs" / "guides" / "libraries.md"
 PLACE = re.compile(r"(?<=<!-- clients -->\n).*?(?=<!-- /clients -->)", re.DOTALL)
@@ -33,7 +33,7 @@ ANIMALS = [env_id for env_id in FIRST if env_id not in ADDED]
 
 
 BODIES = ("worm", "lamprey")
-"""Animals with fields along the body, which ``observation="modes"`` needs."""
+"""Animals with fields along the body, which `ModeObservation` needs."""
 
 
 def forms():
@@ -41,15 +41,21 @@ def forms():
     for env_id in OURS:
         kind = task_class(env_id)
         yield from ((env_id, {"actions": mode}) for mode in kind.action_modes)
-        yield env_id, {"observation": "pixels"}
+        yield env_id, {"wrappers": {"PixelObservation": {}}}
         if module(env_id).split(".")[2] in BODIES:
-            yield env_id, {"observation": "modes"}
-        if issubclass(kind, GoalTask):
-            yield env_id, {"goal": True}
+            yield env_id, {"wrappers": {"ModeObservation": {}}}
+        if hasattr(kind, "goal_wanted"):
+            yield env_id, {"wrappers": {"GoalObservation": {}}}
+
+
+def bare(env_id, arguments):
+    """Return an environment with our wrappers alone."""
+    env = gymnasium.make(env_id, **{name: value for name, value in arguments.items() if name != "wrappers"})
+    return wrappers.wrap(env.unwrapped, arguments.get("wrappers"))
 
 
 def gymnasium_checker(env_id, arguments):
-    check_env(gymnasium.make(env_id, **arguments).unwrapped, skip_render_check=True)
+    check_env(bare(env_id, arguments), skip_render_check=True)
 
 
 def gymnasium_renderer(env_id, arguments):
@@ -57,14 +63,14 @@ def gymnasium_renderer(env_id, arguments):
 
 
 def gymnasium_match(env_id, arguments):
-    env = gymnasium.make(env_id, **arguments)
+    env = wrappers.make(env_id, **arguments)
     check_environments_match(env, gymnasium.make(EnvSpec.from_json(env.spec.to_json())), 20)
 
 
 def sb3_checker(env_id, arguments):
     from stable_baselines3.common.env_checker import check_env as check
 
-    check(gymnasium.make(env_id, **arguments).unwrapped)
+    check(bare(env_id, arguments))
 
 
 def torchrl_checker(env_id, arguments):

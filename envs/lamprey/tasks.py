@@ -12,7 +12,6 @@ import numpy as np
 
 from ..core.arguments import read_params
 from ..core.circuit.circuit import Circuit
-from ..core.env.goals import GoalTask
 from ..core.env.spec import ActionField, Field, Hidden, Score
 from ..core.env.task import EpisodeStart, Rows, Task, measures
 from ..core.kernels.maths import total
@@ -396,7 +395,7 @@ class Economy(LampreyTask):
         return self.away - max(memory.nearest, self.near)
 
 
-class Waypoints(GoalTask, LampreyTask):
+class Waypoints(LampreyTask):
     """Pass waypoints with little energy and a weak side.
 
     ## Description
@@ -428,11 +427,20 @@ class Waypoints(GoalTask, LampreyTask):
     hidden = {"weakness": Hidden(-0.1, 0.1, paper=0.0)}
     radius = 0.1
     """Distance of the centre of mass from a waypoint at which it is reached, m."""
-    arguments = {**LampreyTask.arguments, **GoalTask.arguments}
-    goal_scale, goal_instead = 3.0, "target"
+    goal_scale, goal_field = 3.0, "target"
+    """Scale of places (m) with `GoalObservation`, and the field that it replaces."""
+
+    def goal_place(self, row):
+        """Return the place (x, y) of the centre of mass, m."""
+        return row.centre[0], row.centre[1]
 
     def goal_wanted(self, memory):
+        """Return the present waypoint (x, y), m."""
         return self.waypoint(memory)
+
+    def goal_axis(self, row):
+        """Return the direction of the body, rad."""
+        return self.heading(row)
 
     def begin(self, episodes, rows):
         super().begin(episodes, rows)
@@ -452,8 +460,7 @@ class Waypoints(GoalTask, LampreyTask):
 
     def sense(self, row, memory, observation):
         super().sense(row, memory, observation)
-        if not self.goal:
-            observation.target[0], observation.target[1] = self.way(row, memory)
+        observation.target[0], observation.target[1] = self.way(row, memory)
 
     def way(self, row, memory):
         x, y = self.waypoint(memory)
@@ -466,13 +473,9 @@ class Waypoints(GoalTask, LampreyTask):
         return math.sqrt(x * x + y * y)
 
     def reward(self, row: Any, memory: Any) -> Any:
-        if self.goal:  # keep a waypoint until its reward was given
-            memory.reached += memory.away <= self.radius
-            memory.away = self.away_from(memory, memory.before)
         away = self.away_from(memory, row.centre)
         memory.approached += memory.away - away
-        if not self.goal:
-            memory.reached += away <= self.radius
+        memory.reached += away <= self.radius
         memory.away = self.away_from(memory, row.centre)
         return super().reward(row, memory)
 

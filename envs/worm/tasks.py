@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from ..core.arguments import choice, shown
-from ..core.env.goals import GoalTask
 from ..core.env.spec import Ending, Field, Hidden, Score
 from ..core.env.task import Rows, measures, tolerance
 from ..core.kernels.maths import mean
@@ -183,7 +182,7 @@ class Swim(Crawl):
     }
 
 
-class Reach(GoalTask, WormTask):
+class Reach(WormTask):
     """Bring the head to a target.
 
     ## Description
@@ -226,15 +225,21 @@ class Reach(GoalTask, WormTask):
     radius = 0.1e-3
     """Distance of the head from the target at which it is reached, m."""
     radius_mm = 1e3 * radius
-    arguments = {**WormTask.arguments, **GoalTask.arguments}
-    goal_scale, goal_instead = 2e-3, "target"
+    goal_scale, goal_field = 2e-3, "target"
+    """Scale of places (m) with `GoalObservation`, and the field that it replaces."""
 
     def goal_place(self, row):
+        """Return the place (x, y) of the head, m."""
         x, y = chain_head(row.rod_angle, row.length, self.animal.rod_lengths, self.animal.rod_masses)
         return x + row.centre[0], y + row.centre[1]
 
     def goal_wanted(self, memory):
+        """Return the place (x, y) of the target, m."""
         return memory.target[0], memory.target[1]
+
+    def goal_axis(self, row):
+        """Return the direction of the body, rad."""
+        return mean(row.rod_angle) + math.pi
 
     def begin(self, episodes, rows):
         super().begin(episodes, rows)
@@ -262,8 +267,7 @@ class Reach(GoalTask, WormTask):
 
     def sense(self, row, memory, observation):
         super().sense(row, memory, observation)
-        if not self.goal:
-            observation.target[0], observation.target[1] = self.aim(row, memory)
+        observation.target[0], observation.target[1] = self.aim(row, memory)
 
     def return_so_far(self, row, memory):
         remaining = max(self.distance(row, memory) - self.radius, 0.0) / memory.way

@@ -117,7 +117,7 @@ def test_the_bridge_tells_failure_from_the_time_limit():
 
 
 def test_the_bridge_does_not_reset_a_part_of_the_rows():
-    envs = make_sb3_env("gymnosoma/WormReach-v0", 3, goal=True)
+    envs = make_sb3_env("gymnosoma/WormReach-v0", 3, wrappers={"GoalObservation": {}})
     envs.reset()
     for indices in ([0], 1, [0, 1]):
         with pytest.raises(ValueError, match="indices must contain all rows"):

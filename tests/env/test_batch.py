@@ -80,7 +80,7 @@ def test_vector_equals_scalar_over_failures(mode):
 
         def step(self, actions):
             inner = self.env.unwrapped
-            late = inner.save()["done"]
+            late = inner.save()["needs_reset"]
             self.counts = self.counts + ~late
             spoil = ((self.counts + 3 * np.arange(6)) % 11 == 0) & ~late
             inner.batch.rows["mass"][spoil] = np.nan

@@ -122,8 +122,9 @@ def test_success_and_failure_are_told_apart():
     batch, task = env.batch, env.task
     for code, ending in task.endings.items():
         assert isinstance(ending, Ending)
-        told = batch.failure(0, np.array([code]))
-        assert told == ("" if ending.success else ending.reason)
+        batch.endings[0], batch.needs_reset[0] = code, True
+        assert batch.info()["failure"][0] == ("" if ending.success else ending.reason)
     batch.rows["status"] = 1.0
-    assert batch.failure(0, np.array([0.0])) == batch.failure(0, np.array([11.0]))
-    assert batch.failure(0, np.array([11.0])) == "a joint folded back to 180 degrees"
+    for code in (0.0, 11.0):
+        batch.endings[0] = code
+        assert batch.info()["failure"][0] == "a joint folded back to 180 degrees"

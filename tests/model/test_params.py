@@ -278,16 +278,17 @@ def test_events_of_simulate():
         simulate(worm, wave, 0.4, events=[Event(0.5, {"mass": 1e-9})])
 
 
-def test_signals_that_are_asked_for_are_told():
-    env = make("gymnosoma/PendulumUp-v0", signals=["rate", "angle"])
-    _, info = env.reset(seed=0)
-    assert info["angle"] == env.batch.rows["angle"][0] and list(info)[-3:-1] == ["rate", "angle"]
-    vector = gymnasium.make_vec("gymnosoma/PendulumUp-v0", num_envs=2, signals=("angle",), max_episode_steps=2)
+def test_signals_of_an_environment():
+    env = make("gymnosoma/PendulumUp-v0").unwrapped
+    env.reset(seed=0)
+    assert env.signal("angle") == env.batch.rows["angle"][0]
+    vector = gymnasium.make_vec("gymnosoma/PendulumUp-v0", num_envs=2)
     vector.reset(seed=0)
-    *_, infos = vector.step(np.zeros((2, 1)))
-    assert infos["angle"].shape == (2,) and infos["_angle"].all()
-    with pytest.raises(ValueError, match=r"signals: .* already sets 'time'"):
-        make("gymnosoma/PendulumUp-v0", signals=["time"]).reset()
+    assert vector.signal("angle").shape == (2,)
+    with pytest.raises(ValueError, match="angel' is not known; did you mean angle"):
+        env.signal("angel")
+    with pytest.raises(TypeError, match=r"'signals'; call env.unwrapped.signal\(name\) instead"):
+        make("gymnosoma/PendulumUp-v0", signals=["rate"])
 
 
 def test_a_specification_and_a_copy_hold_the_params():

@@ -85,11 +85,11 @@ class Pixels:
     """
 
     def __init__(self, task: Task, size: int) -> None:
-        whole("pixels", size, SMALLEST_PICTURE, LARGEST_PICTURE)
+        whole("size", size, SMALLEST_PICTURE, LARGEST_PICTURE)
         package = type(task.animal).__module__.rpartition(".")[0]
         picture = import_module(f"{package}.picture")
         if not hasattr(picture, "sketch"):
-            raise ValueError(f"observation must be 'fields' where {package}.picture has no sketch, got 'pixels'")
+            raise ValueError(f"PixelObservation needs a function sketch in {package}.picture")
         self._sketch = picture.sketch
         self.task, self.size = task, size
         self._across = np.zeros((2, size))

@@ -20,23 +20,29 @@ from .spec import SPLITS
 from .task import Task, load_task, task_arguments
 
 if TYPE_CHECKING:
-    from ..draw.pixels import Pixels
     from ..draw.view import View
-    from .senses import Senses
 
 RENDER_MODES = ("rgb_array", "human")
 
-IMPERFECT = ("sensor_noise", "sensor_dropout", "sensor_step", "observation_delay", "action_delay")
-"""Arguments of all environments for imperfect sensors and delayed actions."""
+SHARED = ("history", "randomize", "split")
+"""Arguments of all environments that change observations or random values."""
 
-SHARED = ("history", "randomize", "split", "signals", "observation", "pixels", "modes", *IMPERFECT)
-"""Arguments of all environments that change observations, random values or the info."""
+_INSTEAD = {
+    "goal": "GoalObservation",
+    "modes": "ModeObservation",
+    "observation": "ModeObservation or PixelObservation",
+    "pixels": "PixelObservation",
+    **dict.fromkeys(("sensor_noise", "sensor_dropout", "sensor_step"), "DisturbObservation"),
+    "observation_delay": "DelayObservation",
+    "action_delay": "DelayAction",
+}
+"""Wrappers of `gymnosoma.envs.wrappers` by the argument that users may look for."""
 
 FASTEST = 50.0
 """Highest frame rate, Hz; tasks with a higher control rate are shown in slow motion."""
 
-WIDTH, HEIGHT, PIXELS, MODES = 960, 540, 84, 6
-"""Defaults of arguments that only have an effect with others."""
+WIDTH, HEIGHT = 960, 540
+"""Default size of a frame, pixels."""
 
 SMALLEST, LARGEST = 64, 4096
 """Smallest and largest width and height of a frame, pixels."""
@@ -51,10 +57,12 @@ def _make_task(task: str, arguments: Mapping[str, Any], split: str | None) -> Ta
     allowed = task_arguments(kind)
     for key in arguments:
         if key not in allowed:  # Python's wording: libraries look for it and drop the argument
-            raise TypeError(
-                f"{kind.__name__} got an unexpected keyword argument {key!r}; allowed are "
-                f"{', '.join((*allowed, *SHARED))}"
-            )
+            hint = f"allowed are {', '.join((*allowed, *SHARED))}"
+            if key in _INSTEAD:
+                hint = f"wrap the environment in {_INSTEAD[key]} of gymnosoma.envs.wrappers instead"
+            if key == "signals":
+                hint = "call env.unwrapped.signal(name) instead"
+            raise TypeError(f"{kind.__name__} got an unexpected keyword argument {key!r}; {hint}")
     instance = kind(**arguments)
     params = getattr(instance.animal, "params", None)
     for name, requirement in instance.unavailable.items():
@@ -117,15 +125,6 @@ class TaskBatch:
         render_mode: str | None = None,
         width: int = WIDTH,
         height: int = HEIGHT,
-        signals: Sequence[str] = (),
-        observation: str = "fields",
-        pixels: int = PIXELS,
-        modes: int = MODES,
-        sensor_noise: Mapping[str, float] | None = None,
-        sensor_dropout: Mapping[str, float] | None = None,
-        sensor_step: Mapping[str, float] | None = None,
-        observation_delay: int = 0,
-        action_delay: int = 0,
         **arguments: Any,
     ) -> None:
         if render_mode is not None:
@@ -133,18 +132,10 @@ class TaskBatch:
         for name, value, usual in (("width", width, WIDTH), ("height", height, HEIGHT)):
             whole(name, value, SMALLEST, LARGEST)
             _check_effect(name, value, usual, "render_mode", render_mode is not None)
-        for name, value, usual, mode in (("modes", modes, MODES, "modes"), ("pixels", pixels, PIXELS, "pixels")):
-            _check_effect(name, value, usual, f"observation={mode!r}", observation == mode)
         self.task = _make_task(task, arguments, split)
         animal = self.task.animal
         animal.threads = threads
-        if isinstance(signals, str) or not isinstance(signals, Sequence):
-            raise ValueError(f"signals must be a list of names, got {shown(signals)}")
-        for name in signals:
-            choice("signals", name, animal.signals)
-        self.signals = tuple(signals)
-        informed = ("return", *self.task.gathered("info_fields"), *signals)
-        choice("score: name", self.task.score.name, informed)
+        choice("score: name", self.task.score.name, ("return", *self.task.gathered("info_fields")))
         self.steps = _steps(self.task)
         whole("history", history, maximum=1000)
         whole("num_envs", count)
@@ -156,28 +147,20 @@ class TaskBatch:
         self.rows = self.rows.view(interned(self.rows.dtype))
         self.memory = np.zeros(count, interned(self.task.memory))
         self.rngs: list[np.random.Generator] = []
-        choice("observation", observation, ("fields", "modes", "pixels"))
-        if observation == "modes":
-            whole("modes", modes)
-            self.task.observed_modes = modes
-        self.pixels: Pixels | None = None
-        if observation == "pixels":
-            from ..draw.pixels import Pixels
-
-            self.pixels = Pixels(self.task, pixels)
-        if self.pixels is None:
-            self.frames: NDArray[Any] = np.zeros((count, history, self.task.layout.size), np.float32)
-        else:
-            self.frames = np.zeros((count, history, pixels, pixels, 3), np.uint8)
-        self.senses: Senses | None = None
-        imperfections = sensor_noise, sensor_dropout, sensor_step, observation_delay, action_delay
-        if imperfections != (None, None, None, 0, 0):
-            from .senses import Senses
-
-            self.senses = Senses(self.task, count, self.frames.shape[2:], self.frames.dtype.type, *imperfections)
+        self.frames: NDArray[np.float32] = np.zeros((count, history, self.task.layout.size), np.float32)
+        self.ended: tuple[NDArray[Any], NDArray[Any]] = self.rows[:0], self.memory[:0]
+        """Copies of the last rows and memories of the episodes that ended in a step with autoreset mode SAME_STEP."""
         self._observations: NDArray[Any] | None = None
         self._infos: NDArray[Any] | None = None
         self.ids = np.arange(count)
+        self.needs_reset = np.ones(count, np.bool_)
+        """Whether the episode of a row has ended, or has not begun."""
+        self.elapsed = np.zeros(count)
+        """Number of steps in the episode."""
+        self.endings = np.zeros(count)
+        """Endings that the task returned in the last step."""
+        self._no_failures = np.full(count, "", object)
+        self._no_failures.flags.writeable = False  # shared by all infos
         self.queue = EventQueue(count)
         self.fps = min(self.task.control_rate, FASTEST)
         self.view: View | None = None
@@ -196,6 +179,7 @@ class TaskBatch:
         self, ids: NDArray[np.int64], values: Values | None = None, events: Sequence[Event] = (), keep: bool = False
     ) -> None:
         """Start episodes in ``ids`` with values and events from `ResetOptions.read`; ``keep`` stores them."""
+        self.needs_reset[ids] = True  # stays so if the reset fails
         if keep:
             self.options.keep(ids, values or {}, events)
         for some, options in self.options.episodes(ids, self.rngs, values or {}):
@@ -205,10 +189,9 @@ class TaskBatch:
             try_hooks(self.task, self.rows[ids], self.memory[ids])
         for j, i in enumerate(ids):
             self.queue.set(i, [event.of(j) for event in events] if events else self.options.defaults[i].events)
-        start = self._present(self.rows[ids], self.memory[ids])
-        if self.senses is not None:
-            start = self.senses.begin(ids, [self.rngs[i] for i in ids], start)
-        self.frames[ids] = start[:, None]
+        self.frames[ids] = self.task.hooks.observe(self.rows[ids], self.memory[ids])[:, None]
+        self.endings[ids] = self.elapsed[ids] = 0.0
+        self.needs_reset[ids] = False
         if self.view is not None:
             self.view.clear(ids)
             self.view.record(self.rows, self.memory, ids)
@@ -230,75 +213,75 @@ class TaskBatch:
             raise ValueError(f"action must be finite, got {shown(array[~np.isfinite(array).all(1)][0])}")
         return clipped
 
-    def step(self, actions: NDArray[np.float64], ids: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        """Advance ``ids`` by one control period; return rewards and endings of all rows."""
+    def step(
+        self, actions: NDArray[np.float64], limit: float = np.inf
+    ) -> tuple[NDArray[np.float32], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
+        """Advance all rows by one control period; rows that need a reset start an episode instead.
+
+        Args:
+            actions: Checked actions (B, n).
+            limit: Number of steps after which an episode is truncated.
+
+        Returns:
+            observations, rewards, terminations, truncations
+        """
         task, rows, memory = self.task, self.rows, self.memory
+        ids, resets = self.ids, self.ids[:0]
+        if np.count_nonzero(self.needs_reset):
+            ids, resets = np.flatnonzero(~self.needs_reset), np.flatnonzero(self.needs_reset)
         self.queue.apply_due(rows, ids, task.animal.dt)
-        if self.senses is not None:
-            actions = self.senses.act(actions, ids)
         drive = task.hooks.command(actions, rows, memory)
         task.animal.advance(rows, ids, drive if len(ids) == len(rows) else drive[ids], self.steps)
-        rewards, endings, self._observations, self._infos = task.hooks.close(rows, memory)
+        rewards, self.endings, self._observations, self._infos = task.hooks.close(rows, memory)
         if self.view is not None:
             self.view.record(rows, memory, ids)
-        return rewards, endings
+        if len(resets):
+            self.reset(resets)
+            self.elapsed[resets] = -1.0  # this step does not count
+            rewards[resets] = 0.0
+        observations = self._stacked(ids)
+        terminated, truncated = np.empty(len(rows), np.bool_), np.empty(len(rows), np.bool_)
+        status = np.ascontiguousarray(rows["status"])  # one layout, so that the kernel is compiled once
+        close_step(status, self.endings, self.elapsed, limit, terminated, truncated, self.needs_reset)
+        return observations, rewards, terminated, truncated
 
-    def close_step(
-        self, ending: NDArray[np.float64], elapsed: NDArray[np.float64], limit: float
-    ) -> tuple[bool, NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return whether any episode is over, which are terminated and which truncated; adds 1 to ``elapsed``."""
-        count = len(self.rows)
-        terminated, truncated = np.empty(count, np.bool_), np.empty(count, np.bool_)
-        status = np.ascontiguousarray(self.rows["status"])  # one layout, so that the kernel is compiled once
-        return close_step(status, ending, elapsed, limit, terminated, truncated), terminated, truncated
+    def _stacked(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Add the present observations of ``ids`` to the stacked ones, and return a copy of those of all rows."""
+        new, self._observations = self._observations, None  # what is handed out is not kept
+        if new is None:
+            new = self.task.hooks.observe(self.rows, self.memory)
+        if self.frames.shape[1] == 1 and len(ids) == len(self.frames):
+            self.frames[:, 0] = new
+            return new
+        self.frames[ids, :-1] = self.frames[ids, 1:]
+        self.frames[ids, -1] = new[ids]
+        return self.observations()
 
-    def failure(self, i: int, ending: NDArray[np.float64]) -> str:
-        """Return the reason why row ``i`` failed (the animal's before the task's); empty if it did not."""
-        if self.rows["status"][i] != 0.0:
-            return self.task.animal.failures[self.rows["status"][i]]
-        if ending[i] == 0.0 or self.task.endings[ending[i]].success:
-            return ""
-        return self.task.reason(self.rows[i], ending[i])
-
-    def observe(self, ids: NDArray[np.int64]) -> NDArray[Any]:
-        """Make new observations in ``ids``, and return a copy of the stacked observations of all rows."""
-        frames = self.frames
-        if len(ids):
-            new, self._observations = self._observations, None  # what is handed out is not kept
-            if new is None or self.pixels is not None:
-                new = self._present(self.rows, self.memory)
-            if self.senses is not None:
-                new = self.senses.see(new, ids)
-            if frames.shape[1] == 1 and len(ids) == len(frames):
-                frames[:, 0] = new
-                return new
-            frames[ids, :-1] = frames[ids, 1:]
-            frames[ids, -1] = new[ids]
-        if self.pixels is None:
-            return frames.reshape(len(frames), -1).copy()
-        return np.concatenate(list(frames.swapaxes(0, 1)), -1)
-
-    def _present(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[Any]:
-        """Return the current observations of rows, not stacked."""
-        return self.task.hooks.observe(rows, memory) if self.pixels is None else self.pixels.draw(rows, memory)
+    def observations(self) -> NDArray[np.float32]:
+        """Return a copy of the stacked observations of all rows."""
+        return self.frames.reshape(len(self.frames), -1).copy()
 
     def info(self) -> dict[str, NDArray[Any]]:
-        """Return the info of all rows: the task's quantities and the requested ``signals``."""
+        """Return the info of all rows: quantities of the task, and the reason why a row failed, or an empty text."""
         infos, self._infos = self._infos, None
         if infos is None:
             infos = self.task.hooks.close(self.rows, self.memory, False)[3]
-        info = columns(infos)
-        for name in self.signals:
-            if name in info:
-                raise ValueError(f"signals: the task already sets {name!r} in the info")
-            info[name] = self.task.animal.signal(self.rows, name)
-        return info
+        failures = self._no_failures
+        if np.count_nonzero(self.needs_reset):
+            failures = np.array([self._failure(i) for i in range(len(self.rows))], object)
+        return columns(infos) | {"failure": failures}
+
+    def _failure(self, i: int) -> str:
+        """Return the reason why row ``i`` failed (the animal's before the task's); empty if it did not."""
+        if self.rows["status"][i] != 0.0:
+            return self.task.animal.failures[self.rows["status"][i]]
+        if self.endings[i] == 0.0 or self.task.endings[self.endings[i]].success:
+            return ""
+        return self.task.reason(self.rows[i], self.endings[i])
 
     def save(self) -> Snapshot:
         """Copy all states that affect the future."""
-        state = {name: getattr(self, name).copy() for name in ("rows", "memory", "frames")}
-        if self.senses is not None:
-            state["senses"] = self.senses.state.copy()
+        state = {name: own.copy() for name, own in self._arrays().items()}
         return {
             "task": self._name,
             **state,
@@ -313,16 +296,18 @@ class TaskBatch:
         kind = type(self.task)
         return f"{kind.__module__}:{kind.__qualname__}"
 
-    def restore(self, snapshot: Snapshot, **more: NDArray[Any]) -> None:
-        """Return to a snapshot of the same task and number of rows; ``more`` arrays are restored in place, too."""
-        arrays = {"rows": self.rows, "memory": self.memory, "frames": self.frames, **more}
-        if self.senses is not None:
-            arrays["senses"] = self.senses.state
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        names = ("rows", "memory", "frames", "needs_reset", "elapsed", "endings")
+        return {name: getattr(self, name) for name in names}
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Return to a snapshot of the same task and number of rows."""
+        arrays = self._arrays()
         parts = {"task", *arrays, "generators", "events", "randomize", "kept"}
         if not (isinstance(snapshot, Mapping) and parts <= snapshot.keys() and snapshot["task"] == self._name):
             raise ValueError(f"snapshot must be one of {self._name}, from save(), got {shown(snapshot)}")
         for name, own in arrays.items():
-            _check_array(f"snapshot: {name}", snapshot[name], own)
+            check_array(f"snapshot: {name}", snapshot[name], own)
         for name, option in self.task.animal.parameters.items():  # kernels use some as indices
             option.check(f"snapshot: rows: {name}", snapshot["rows"][name])
         count, states = len(self.rows), snapshot["generators"]
@@ -344,7 +329,7 @@ class TaskBatch:
             self.view.record(self.rows, self.memory, self.ids)
 
 
-def _check_array(name: str, value: Any, own: NDArray[Any]) -> None:
+def check_array(name: str, value: Any, own: NDArray[Any]) -> None:
     """Raise ValueError if an array of a snapshot differs in form from ``own`` or has numbers that are not finite.
 
     The memory may contain infinity, but not NaN.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,12 +13,12 @@ import gymnasium
 import numpy as np
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import ResetNeeded
-from gymnasium.spaces import Box, Dict
+from gymnasium.spaces import Box
 from numpy.typing import ArrayLike, NDArray
 
-from ..arguments import DISPLAYS, plain
+from ..arguments import DISPLAYS, choice, plain
 from .batch import RENDER_MODES, Snapshot, TaskBatch
-from .spec import GOALS, LIMIT
+from .spec import LIMIT, Layout
 
 if TYPE_CHECKING:
     from ..draw.view import View
@@ -124,49 +124,39 @@ class EnvMixin:
         """
         self.batch.options.set_randomize(randomize)
 
-    def _spaces(self) -> tuple[Any, Box]:
-        """Return the observation space and the action space of one row."""
-        history, *shape = self.batch.frames.shape[1:]
-        shape[-1] *= history
-        observations: Any = Box(-LIMIT, LIMIT, tuple(shape), np.float32)
-        if self.batch.pixels is not None:
-            observations = Box(np.uint8(0), np.uint8(255), tuple(shape), np.uint8)
-        if self._goals:
-            if self.batch.pixels is not None:
-                raise ValueError("observation must be 'fields' with goal=True, got 'pixels'")
-            goal = Box(-LIMIT, LIMIT, (2,), np.float32)
-            rest = Box(-LIMIT, LIMIT, (history * (shape[-1] // history - 4),), np.float32)
-            observations = Dict({"observation": rest, "achieved_goal": goal, "desired_goal": goal})
-        return observations, Box(-1.0, 1.0, (self.task.action_size,), np.float32)
-
     @property
-    def compute_reward(self) -> Callable[..., Any]:
-        """Function that computes the rewards of goals; exists only with ``goal=True``.
+    def layout(self) -> Layout:
+        """Fields of the observation."""
+        return self.task.layout
 
-        Its arguments ``achieved_goal`` and ``desired_goal`` (..., 2) are goals as observed; a third, ``info``, is
-        ignored. It returns a float or an array (...).
+    def signal(self, name: str) -> NDArray[Any]:
+        """Return a signal of the animal in SI, which is listed on the page of the animal.
+
+        Args:
+            name: Name of the signal, such as ``"joint_rate"``.
+
+        Returns:
+            array (...), or (num_envs, ...) of a vector environment
 
         Raises:
-            AttributeError: Without ``goal=True``. Libraries use this to recognise environments with goals.
+            ValueError: If the animal has no such signal.
         """
-        if not self._goals:
-            raise AttributeError("compute_reward needs goal=True, an argument of WormReach and LampreyWaypoints")
-        return self.task.compute_reward  # type: ignore[attr-defined]
+        choice("name", name, self.task.animal.signals)
+        values = self.task.animal.signal(self.batch.rows, name)
+        return values[0] if isinstance(self, gymnasium.Env) else values
 
-    _goals = False
-    """Whether observations are mappings with goals."""
+    def save(self) -> Snapshot:
+        """Copy the states of all animals and their random generators, without the state of wrappers."""
+        return self.batch.save()
 
-    def _formed(self, observations: NDArray[Any]) -> Any:
-        """Return observations (B, ...) in the form of the space, a mapping with ``goal=True``."""
-        if not self._goals:
-            return observations
-        frames = observations.reshape(len(observations), self.batch.frames.shape[1], -1)
-        size = frames.shape[2] - 4
-        return {
-            "observation": frames[:, :, :size].reshape(len(observations), -1),
-            "achieved_goal": frames[:, -1, size : size + 2].copy(),
-            "desired_goal": frames[:, -1, size + 2 :].copy(),
-        }
+    def restore(self, snapshot: Snapshot) -> None:
+        """Return to a state from ``save``; the same actions then give exactly the same results."""
+        self.batch.restore(snapshot)
+
+    def _spaces(self) -> tuple[Box, Box]:
+        """Return the observation space and the action space of one row."""
+        observations = Box(-LIMIT, LIMIT, (self.batch.frames[0].size,), np.float32)
+        return observations, Box(-1.0, 1.0, (self.task.action_size,), np.float32)
 
     def _show(self) -> None:
         """Update the window, if there is one."""
@@ -206,16 +196,6 @@ class BodyEnv(EnvMixin, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]])
             the body multiplied by factors from 0.7 to 1.3.
         threads: Accepted for compatibility with `BodyVectorEnv`; one animal uses one thread.
         width, height: Size of a rendered frame in pixels, 64 to 4096.
-        signals (sequence of str): Signals of the animal to add to the info, such as ``("joint_rate",)``.
-        observation ({"fields", "modes", "pixels"}): Form of the observation. ``"fields"``: numbers, joint by joint.
-            ``"modes"``: numbers that do not depend on the number of joints. ``"pixels"``: a picture (pixels, pixels, 3)
-            of body, goal and medium without hidden options; with ``history``, pictures are stacked along the last axis.
-        pixels: Width and height of the observed picture, 32 to 256 pixels.
-        modes: Number of cosines along the body for ``"modes"``, which observes their amplitudes.
-        sensor_noise: Standard deviations of the noise by field of the observation, in the field's unit.
-        sensor_dropout: Probabilities that a number reads 0, by field.
-        sensor_step: Resolutions by field, in the field's unit; values are rounded to multiples of them.
-        observation_delay, action_delay: Delays of observations and of actions, in control periods.
         **arguments: Arguments of the task, such as ``actions``, ``scheme``, ``dt``, ``control_rate`` and ``params``.
             ``params`` is an object with the animal's parameters, or a mapping of the parameters to change.
 
@@ -224,14 +204,14 @@ class BodyEnv(EnvMixin, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]])
         ValueError: If the value of an argument is invalid; the message names the argument.
 
     Examples:
-        A worm with weak muscles and its joint rates in the info; a lamprey with a changed spinal cord; a standing
-        figure with a heavy torso; and a worm that follows a given kymogram:
+        A worm with weak muscles, and a signal of it that is not in the info; a lamprey with a changed spinal cord; a
+        standing figure with a heavy torso; and a worm that follows a given kymogram:
 
         >>> import gymnasium, numpy
         >>> import gymnosoma.envs
-        >>> weak = gymnasium.make("gymnosoma/WormSwim-v0", params={"stiffness": 1e-10}, signals=["joint_rate"])
+        >>> weak = gymnasium.make("gymnosoma/WormSwim-v0", params={"stiffness": 1e-10})
         >>> observation, info = weak.reset(seed=0)
-        >>> info["joint_rate"].shape
+        >>> weak.unwrapped.signal("joint_rate").shape
         (24,)
         >>> cord = {"ends": "clamp", "head_segments": 20}
         >>> lamprey = gymnasium.make("gymnosoma/LampreyEscape-v0", actions="brainstem", circuit=cord)
@@ -245,13 +225,9 @@ class BodyEnv(EnvMixin, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]])
 
     def __init__(self, task: str, render_mode: str | None = None, **arguments: Any) -> None:
         self.batch = TaskBatch(task, 1, render_mode=render_mode, **arguments)
-        self._goals = GOALS[1] in self.task.layout.slices
         self.render_mode = render_mode
         self.metadata = self.metadata | {"render_modes": render_modes(), "render_fps": self.batch.fps}
-        observation, action = self._spaces()
-        self.observation_space: Any = observation
-        self.action_space: Any = action
-        self._ended = True
+        self.observation_space, self.action_space = self._spaces()
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -270,20 +246,12 @@ class BodyEnv(EnvMixin, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]])
         Raises:
             ValueError: If an option is unknown or its value is invalid.
         """
-        values, events, keep = self.batch.options.read(options, 1)
+        read = self.batch.options.read(options, 1)
         super().reset(seed=seed)
-        self._ended = True  # stays so if the reset fails
         self.batch.rngs = [self.np_random]
-        self.batch.reset(self.batch.ids, values, events, keep)
-        self._ended = False
+        self.batch.reset(self.batch.ids, *read)
         self._show()
-        return self._row(self.batch.observe(self.batch.ids[:0])), self._info()
-
-    def _row(self, observations: NDArray[Any]) -> Any:
-        """Return the observation of the only animal."""
-        return (
-            {name: value[0] for name, value in self._formed(observations).items()} if self._goals else observations[0]
-        )
+        return self.batch.observations()[0], self._info()
 
     def step(self, action: ArrayLike) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
         """Apply ``action`` for one control period; values outside [-1, 1] are clipped.
@@ -296,15 +264,12 @@ class BodyEnv(EnvMixin, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]])
             ValueError: If the action has the wrong shape or is not finite.
             ResetNeeded: If the episode has ended, or `reset` was not called.
         """
-        if self._ended:
-            raise ResetNeeded("the episode has ended or not begun: call reset()")
         batch = self.batch
-        rewards, ending = batch.step(batch.check_actions(action, alone=True), batch.ids)
-        self._ended = bool(ending[0] != 0.0 or batch.rows["status"][0] != 0.0)
-        observation = self._row(batch.observe(batch.ids))
-        info = self._info(batch.failure(0, ending) if self._ended else "")
+        if batch.needs_reset[0]:
+            raise ResetNeeded("the episode has ended or not begun: call reset()")
+        observations, rewards, terminated, _ = batch.step(batch.check_actions(action, alone=True))
         self._show()
-        return observation, float(rewards[0]), self._ended, False, info
+        return observations[0], float(rewards[0]), bool(terminated[0]), False, self._info()
 
     def render(self) -> NDArray[np.uint8] | None:
         """Draw the current state.
@@ -319,16 +284,10 @@ class BodyEnv(EnvMixin, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]])
         """Close the window, if there is one; may be called twice."""
         self._close_window()
 
-    def _info(self, failure: str = "") -> dict[str, Any]:
-        return {name: value[0] for name, value in self.batch.info().items()} | {"failure": failure}
+    def _info(self) -> dict[str, Any]:
+        return {name: value[0] for name, value in self.batch.info().items()}
 
-    def save(self) -> Snapshot:
-        """Copy the state of the environment and its random generator, without the state of wrappers."""
-        return self.batch.save() | {"ended": self._ended}
-
-    def restore(self, snapshot: Snapshot) -> None:
-        """Return to a state from ``save``; the same actions then give exactly the same results."""
-        self.batch.restore(snapshot)
+    def restore(self, snapshot: Snapshot) -> None:  # noqa: D102
+        super().restore(snapshot)
         if self.batch.rngs:
             self._np_random = self.batch.rngs[0]
-        self._ended = bool(snapshot.get("ended", True))

@@ -85,7 +85,7 @@ class CompiledTask:
         self._compiled = compiled
         self._values: dict[str, Any] = {}
         self._methods: dict[Any, tuple[Any, bool]] = {}
-        self._sensed_type = np.dtype([(name, "f8", (field.size,)) for name, field in task.fields().items()])
+        self._sensed_type = np.dtype([(name, "f8", (field.size,)) for name, field in task.layout.fields.items()])
         shapes = {**(task.animal.state.fields or {}), **(task.memory.fields or {})}
         types = task.gathered("info_fields")
         copied = [name for name, form in types.items() if form == "copy"]
@@ -103,7 +103,9 @@ class CompiledTask:
         self._loops = (
             _loops(*self.kernels) if compiled else tuple(map(np.errstate(all="ignore"), _bound(*self.kernels)))
         )
-        self._scale = np.concatenate([np.broadcast_to(field.scale, field.size) for field in task.fields().values()])
+        self._scale = np.concatenate(
+            [np.broadcast_to(field.scale, field.size) for field in task.layout.fields.values()]
+        )
         self._constants = self._record()
         self._sensed: dict[int, tuple[NDArray[Any], NDArray[np.float64]]] = {}
         self.blank = 0.0
@@ -135,8 +137,6 @@ class CompiledTask:
         sensed, numbers = self._sensed[count]
         arrays = self._wrapped(sensed), numbers, self.blank, self._scale, observations, self._wrapped(infos)
         self._loops[2](*self._records(rows, memory), moved, rewards, endings, *arrays)
-        if self._task.observed_modes:
-            observations = self._task.layout.pack(sensed)
         return rewards, endings, observations, infos
 
     def sensed(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[Any]:

@@ -28,7 +28,7 @@ def clip_actions(actions, clipped):
 
 
 @kernel
-def close_step(status, ending, elapsed, limit, terminated, truncated):
+def close_step(status, ending, elapsed, limit, terminated, truncated, needs_reset):
     """Find the episodes that a step ends: failed animals and endings of tasks terminate, the time limit truncates.
 
     Args:
@@ -36,15 +36,10 @@ def close_step(status, ending, elapsed, limit, terminated, truncated):
         ending ((B,) float): Ending of the tasks; 0: the episode goes on.
         elapsed ((B,) float): Steps of the episodes; one is added.
         limit: Steps after which an episode is truncated.
-        terminated, truncated ((B,) bool): Output.
-
-    Returns:
-        bool: Whether any episode is over.
+        terminated, truncated, needs_reset ((B,) bool): Output; ``needs_reset``: either of them.
     """
-    over = False
     for b in range(len(status)):
         elapsed[b] += 1.0
         terminated[b] = (status[b] != 0.0) | (ending[b] != 0.0)
         truncated[b] = elapsed[b] >= limit
-        over |= terminated[b] | truncated[b]
-    return over
+        needs_reset[b] = terminated[b] | truncated[b]

@@ -6,20 +6,15 @@ Spaces, checks and documentation of an environment are made from them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import choice, whole
+from ..arguments import choice
 
 LIMIT = 10.0
 """Observations are clipped to this multiple of their scale."""
-
-
-GOALS = ("achieved_goal", "desired_goal")
-"""Fields at the end of the observation with ``goal=True``."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +28,8 @@ class Field:
         scale (float or tuple of float): Typical magnitude in that unit; values are clipped to [-10, 10] times it.
         meaning: Text for the documentation.
         along: Number of lists in the field with one number per joint along the body, one list after the other.
-        usual: Number of joints to which values such as angles are scaled in `ModeLayout`, since they become smaller in
-            a body with more joints; 0: not scaled.
+        usual: Number of joints to which values such as angles are scaled by `ModeObservation`, since they become
+            smaller in a body with more joints; 0: not scaled.
     """
 
     size: int
@@ -64,66 +59,14 @@ class Layout:
 
     def unpack(self, observations: NDArray[np.floating]) -> dict[str, NDArray[np.float64]]:
         """Convert the newest frame of observations (B, k d) to values in SI, each (B, size)."""
-        if observations.ndim != 2:
+        shape = np.shape(observations)
+        if len(shape) != 2 or shape[1] % self.size:
             raise ValueError(
-                f"observation must be 'fields' for a controller that reads them, got observations of shape "
-                f"{observations.shape}"
+                "a controller needs the task's fields, without ModeObservation, PixelObservation and GoalObservation, "
+                f"got observations of shape {shape}"
             )
         newest = observations[:, -self.size :] * self.scale
         return {name: newest[:, part] for name, part in self.slices.items()}
-
-
-class ModeLayout(Layout):
-    """Layout with a fixed number of cosine amplitudes in place of values joint by joint.
-
-    The cosines are fitted to the values by least squares. For angles and their rates, amplitudes are multiplied by the
-    number of joints over ``usual``, so that the observation of a bent body does not depend on its number of joints.
-
-    Args:
-        fields (mapping of name to Field)
-        modes: Number of cosines, with 0, 1/2, 1, ... waves from the first joint to the last.
-
-    Raises:
-        ValueError: If ``modes`` is out of range, or no field has values along a body.
-    """
-
-    def __init__(self, fields: Mapping[str, Field], modes: int) -> None:
-        observed, self._weights = dict(fields), {}
-        for name, field in fields.items():
-            if not field.along:
-                continue
-            joints = field.size // field.along
-            whole("modes", modes, 1, joints)
-            cosines = np.cos(np.pi * np.arange(modes)[:, None] * np.linspace(0.0, 1.0, joints))
-            weights = np.linalg.solve(cosines @ cosines.T, cosines) * (joints / field.usual if field.usual else 1.0)
-            self._weights[name] = (field.along, weights)
-            as_usual = f", scaled to {field.usual} joints" if field.usual else ""
-            meaning = f"{field.meaning}; amplitudes of {modes} cosines along the body{as_usual}"
-            observed[name] = replace(field, size=modes * field.along, meaning=meaning)
-        if not self._weights:
-            raise ValueError(
-                "observation must be 'fields' or 'pixels' for a task without fields along a body, got 'modes'"
-            )
-        super().__init__(observed)
-
-    def pack(self, sensed: NDArray[Any]) -> NDArray[np.float32]:
-        """Convert records (B,) of values in SI, joint by joint along the body, to observations (B, d)."""
-        packed = np.empty((len(sensed), self.size))
-        with np.errstate(all="ignore"):  # rows that have failed
-            for name, part in self.slices.items():
-                packed[:, part] = self._amplitudes(name, sensed[name])
-            return np.clip(packed / self.scale, -LIMIT, LIMIT).astype(np.float32)
-
-    def _amplitudes(self, name: str, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        if name not in self._weights:
-            return values
-        lists, weights = self._weights[name]
-        each = values.reshape(-1, lists, 1, weights.shape[1])
-        return np.sum(each * weights, 3).reshape(len(each), -1)
-
-    def unpack(self, observations: NDArray[np.floating]) -> dict[str, NDArray[np.float64]]:
-        """Raise ValueError, because controllers need values joint by joint."""
-        raise ValueError("observation must be 'fields' for a controller that reads them, got 'modes'")
 
 
 @dataclass(frozen=True)

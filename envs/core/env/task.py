@@ -20,7 +20,7 @@ from ..model.animal import Animal
 from ..model.control import Floats, Values
 from ..model.quantities import Option
 from .hooks import CompiledTask
-from .spec import BODY, ActionField, Ending, Field, Hidden, Layout, Measure, ModeLayout, Score
+from .spec import BODY, ActionField, Ending, Field, Hidden, Layout, Measure, Score
 
 Rows = NDArray[Any]
 """Records of animals, or of a task's memory of them, one per row."""
@@ -97,8 +97,6 @@ class Task(ABC):
     """Options that are drawn for every episode and not observed; ``split`` divides their ranges."""
     split: str | None = None
     """Part of the hidden options' ranges, one of `SPLITS`; by default all."""
-    observed_modes: int | None = None
-    """Number of cosines for fields along the body with ``observation="modes"``."""
     endings: Mapping[float, Ending] = {}
     """Endings by the code that `ending` returns."""
     score = Score("return")
@@ -150,19 +148,14 @@ class Task(ABC):
             entries |= table.__get__(self) if isinstance(table, property) else table
         return entries
 
-    def fields(self) -> dict[str, Field]:
-        """Return the entries of the observation of class and bases, in order."""
-        return self.gathered("observation_fields")
-
     @abstractmethod
     def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
         """Return the entries of the action in an action mode, by default in the current one."""
 
     @cached_property
     def layout(self) -> Layout:
-        """Positions of the fields in the observation."""
-        fields = self.fields()
-        return ModeLayout(fields, self.observed_modes) if self.observed_modes else Layout(fields)
+        """All fields of the observation, and their positions."""
+        return Layout(self.gathered("observation_fields"))
 
     @cached_property
     def memory(self) -> np.dtype[Any]:

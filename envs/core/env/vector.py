@@ -13,9 +13,8 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
 from ..arguments import shown, whole
-from .batch import Snapshot, TaskBatch
+from .batch import TaskBatch
 from .environment import BodyEnv, EnvMixin, render_modes
-from .spec import GOALS
 
 
 def _is_seed(value: Any) -> bool:
@@ -29,8 +28,8 @@ class BodyVectorEnv(EnvMixin, VectorEnv[NDArray[np.float32], NDArray[np.float32]
 
     Args:
         num_envs: Number of animals.
-        task, render_mode, history, randomize, split, width, height, signals: As for `BodyEnv`, like all further
-            arguments. With ``render_mode="human"``, the window shows the first animal.
+        task, render_mode, history, randomize, split, width, height: As for `BodyEnv`, like all further arguments.
+            With ``render_mode="human"``, the window shows the first animal.
         max_episode_steps: Number of steps after which an episode is truncated; None: that of the id, if it was made
             from one; -1: no limit.
         autoreset_mode (AutoresetMode or str): NEXT_STEP (default): the step after the end of an episode resets the row
@@ -57,7 +56,6 @@ class BodyVectorEnv(EnvMixin, VectorEnv[NDArray[np.float32], NDArray[np.float32]
             modes = ", ".join(mode.value for mode in AutoresetMode)
             raise ValueError(f"autoreset_mode must be one of {modes}, got {shown(autoreset_mode)}") from None
         self.batch = TaskBatch(task, num_envs, render_mode=render_mode, **arguments)
-        self._goals = GOALS[1] in self.task.layout.slices
         self.num_envs = num_envs
         self.render_mode = render_mode
         self.autoreset_mode = mode
@@ -73,14 +71,9 @@ class BodyVectorEnv(EnvMixin, VectorEnv[NDArray[np.float32], NDArray[np.float32]
         if max_episode_steps is not None and not unlimited:
             whole("max_episode_steps", max_episode_steps, maximum=10**9)
         self._steps = np.inf if unlimited else max_episode_steps
-        self._elapsed = np.zeros(num_envs)
-        self._resets = np.zeros(num_envs, np.bool_)  # valid only while _over
-        self._over = False
         self._seeds: list[int] = []
         self._everyone = np.ones(num_envs, np.bool_)
-        self._no_failures = np.full(num_envs, "", object)
-        for shared in (self._everyone, self._no_failures):  # by all infos
-            shared.flags.writeable = False
+        self._everyone.flags.writeable = False  # shared by all infos
 
     @property  # type: ignore[misc]
     def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
@@ -135,16 +128,11 @@ class BodyVectorEnv(EnvMixin, VectorEnv[NDArray[np.float32], NDArray[np.float32]
         else:
             mask = mask.copy()  # becomes part of the info
         ids = np.flatnonzero(mask)
-        values, events, keep = self.batch.options.read(options, len(ids))
+        read = self.batch.options.read(options, len(ids))
         self._seed(seed, ids)
-        resets = self._resets if self._over else np.zeros(self.num_envs, np.bool_)
-        self._resets, self._over = resets | mask, True  # stay so if the reset fails
-        self.batch.reset(ids, values, events, keep)
-        self._elapsed[ids] = 0.0
-        self._resets = resets & ~mask
-        self._over = bool(self._resets.any())
+        self.batch.reset(ids, *read)
         self._show()
-        return self._formed(self.batch.observe(ids[:0])), self._info(mask)
+        return self.batch.observations(), self._info(mask)
 
     def _seed(self, seed: int | Sequence[int | None] | NDArray[np.int64] | None, ids: NDArray[np.int64]) -> None:
         """Make new generators for those of ``ids`` that have a seed, and for all rows at the first reset."""
@@ -180,43 +168,27 @@ class BodyVectorEnv(EnvMixin, VectorEnv[NDArray[np.float32], NDArray[np.float32]
             ValueError: If the actions have the wrong shape or are not finite.
             ResetNeeded: If `reset` was not called, or a row must be reset first (DISABLED).
         """
-        batch, resets = self.batch, self._resets
+        batch = self.batch
         if not batch.rngs:
             raise ResetNeeded("no episode has begun: call reset()")
         checked = batch.check_actions(actions)
-        alive = batch.ids
-        if self._over:
-            if self.autoreset_mode is AutoresetMode.DISABLED:
-                raise ResetNeeded(f"episodes of rows {np.flatnonzero(resets)} have ended: reset them with reset_mask")
-            alive = np.flatnonzero(~resets)
-        rewards, ending = batch.step(checked, alive)
-        if self._over:
-            ids = np.flatnonzero(resets)
-            batch.reset(ids)
-            self._elapsed[ids] = -1.0  # this step does not count
-            ending[ids] = 0.0
-            rewards[ids] = 0.0
-        observations: Any = self._formed(batch.observe(alive))
+        if self.autoreset_mode is AutoresetMode.DISABLED and np.count_nonzero(batch.needs_reset):
+            ended = np.flatnonzero(batch.needs_reset)
+            raise ResetNeeded(f"episodes of rows {ended} have ended: reset them with reset_mask")
+        observations, rewards, terminated, truncated = batch.step(checked, self._limit)
         self._show()
-        self._over, terminated, truncated = batch.close_step(ending, self._elapsed, self._limit)
-        if not self._over:
+        if self.autoreset_mode is not AutoresetMode.SAME_STEP or not np.count_nonzero(batch.needs_reset):
             return observations, rewards, terminated, truncated, self._info(self._everyone)
-        over = terminated | truncated
-        if self.autoreset_mode is not AutoresetMode.SAME_STEP:
-            self._resets = over
-            return observations, rewards, terminated, truncated, self._info(self._everyone, ending)
 
+        over = batch.needs_reset.copy()
         ids = np.flatnonzero(over)
         final = np.full(self.num_envs, None, object)
         for i in ids:
-            final[i] = {k: v[i] for k, v in observations.items()} if self._goals else observations[i]
-        final_info = self._info(over, ending)
+            final[i] = observations[i]
+        batch.ended = batch.rows[ids], batch.memory[ids]
+        info = {"final_obs": final, "_final_obs": over, "final_info": self._info(over), "_final_info": over.copy()}
         batch.reset(ids)
-        self._elapsed[ids] = 0.0
-        self._over = False
-        info = {"final_obs": final, "_final_obs": over, "final_info": final_info, "_final_info": over.copy()}
-        now = self._formed(batch.observe(ids[:0]))
-        return now, rewards, terminated, truncated, info | self._info(self._everyone)
+        return batch.observations(), rewards, terminated, truncated, info | self._info(self._everyone)
 
     def render(self) -> tuple[NDArray[np.uint8], ...] | None:
         """Draw the current state.
@@ -231,24 +203,12 @@ class BodyVectorEnv(EnvMixin, VectorEnv[NDArray[np.float32], NDArray[np.float32]
         """Close the window, if there is one."""
         self._close_window()
 
-    def _info(self, mask: NDArray[np.bool_], ending: NDArray[np.float64] | None = None) -> dict[str, Any]:
+    def _info(self, mask: NDArray[np.bool_]) -> dict[str, Any]:
         """Return the info of the rows in ``mask`` in Gymnasium's form, each key with a mask of its rows."""
         info: dict[str, Any] = {}
         for name, value in self.batch.info().items():
             if mask is not self._everyone:
-                value = np.where(mask.reshape(-1, *[1] * (value.ndim - 1)), value, np.zeros((), value.dtype))
+                none = "" if value.dtype == object else np.zeros((), value.dtype)
+                value = np.where(mask.reshape(-1, *[1] * (value.ndim - 1)), value, none)
             info[name], info[f"_{name}"] = value, mask
-        reasons = self._no_failures
-        if ending is not None:
-            reasons = np.array([self.batch.failure(i, ending) for i in range(self.num_envs)], object)
-        return info | {"failure": reasons, "_failure": mask}
-
-    def save(self) -> Snapshot:
-        """Copy the states of all rows and their random generators."""
-        resets = self._resets.copy() if self._over else np.zeros_like(self._resets)
-        return self.batch.save() | {"elapsed": self._elapsed.copy(), "done": resets}
-
-    def restore(self, snapshot: Snapshot) -> None:
-        """Return to a state from ``save``; the same actions then give exactly the same results."""
-        self.batch.restore(snapshot, elapsed=self._elapsed, done=self._resets)
-        self._over = bool(self._resets.any())
+        return info
