@@ -35,7 +35,7 @@ from .core.env.hooks import Record
 from .core.env.spec import LIMIT, Field, Layout
 from .core.env.task import Rows
 from .core.env.vector import BodyVectorEnv
-from .core.kernels.noise import normal, uniform
+from .core.kernels.maths import normal, uniform
 from .core.model.chain import body_frame
 
 LONGEST_DELAY = 1000

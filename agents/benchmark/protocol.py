@@ -18,12 +18,12 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Protocol
 
-import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
 from numpy.typing import NDArray
 
 from gymnosoma.envs.core.arguments import shown
+from gymnosoma.envs.wrappers import make_vec
 
 from ..policies.agent import Policy
 from ..policies.evaluation import BENCHMARK_SEED, VALIDATION_SEED, evaluate
@@ -160,7 +160,7 @@ def environments(env_id: str, budget: Budget, track: str) -> Callable[..., Vecto
     def make_envs(num_envs: int, autoreset: str = "SameStep", **env: Any) -> VectorEnv:
         if env and track == "fixed":
             raise ValueError(f"arguments of the environment must be left out in the track 'fixed', got {shown(env)}")
-        envs = gymnasium.make_vec(env_id, num_envs, autoreset_mode=autoreset, **{**split, **env})
+        envs = make_vec(env_id, num_envs, autoreset_mode=autoreset, **{**split, **env})
         metered = Metered(envs, budget)
         return Fixed(metered, task_class(env_id).score.name) if track == "fixed" else metered
 

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-import gymnasium
 import numpy as np
 from numpy.typing import NDArray
+
+from gymnosoma.envs.wrappers import make_vec
 
 from ..policies.agent import Agent
 from ..policies.card import write_policy
@@ -31,7 +32,7 @@ class _Networks:
     """Search space of the weights of a network."""
 
     def __init__(self, config: Mapping[str, Any]) -> None:
-        envs: Any = gymnasium.make_vec(config["id"], 1, **config["env"])
+        envs: Any = make_vec(config["id"], 1, **config["env"])
         ends = envs.single_observation_space.shape[0], envs.single_action_space.shape[0]
         envs.close()
         self.sizes = [ends[0], *config["settings"]["net_arch"], ends[1]]

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import gymnasium
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from stable_baselines3 import PPO
+
+from gymnosoma.envs.wrappers import make_vec
 
 from ..policies.agent import reference_policy
 from ..policies.registry import references_of
@@ -42,7 +43,7 @@ def imitate(model: PPO, env_id: str, teacher: str, env: dict[str, Any], seed: in
     Raises:
         ValueError: If the reference reads a field that the environment does not observe.
     """
-    envs: Any = gymnasium.make_vec(env_id, EPISODES, autoreset_mode="SameStep", **env)
+    envs: Any = make_vec(env_id, EPISODES, autoreset_mode="SameStep", **env)
     agent = reference_policy(teacher, references_of(env_id)[teacher]).make(envs, 0)
     policy: Any = model.policy
     optimizer = torch.optim.Adam(policy.parameters(), RATE)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import gymnasium
 import numpy as np
 import stable_baselines3
 import torch
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecMonitor
+
+from gymnosoma.envs.wrappers import make_vec
 
 from ..policies.card import write_policy
 from .checkpoint import load_checkpoint, save_checkpoint
@@ -23,7 +24,7 @@ def learn(run: Run, threads: int) -> bool:
     config = run.config
     torch.set_num_threads(threads)
     key = run.score.name
-    envs: Any = gymnasium.make_vec(config["id"], config["num_envs"], autoreset_mode="SameStep", **config["env"])
+    envs: Any = make_vec(config["id"], config["num_envs"], autoreset_mode="SameStep", **config["env"])
     monitored = VecMonitor(SB3VecEnv(envs), info_keywords=() if key == "return" else (key,))
     logs = str(run.folder / "tensorboard")
     callback = _RunCallback(run)

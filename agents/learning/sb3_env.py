@@ -12,6 +12,7 @@ from stable_baselines3.common.vec_env import VecEnv, VecMonitor
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvObs, VecEnvStepReturn
 
 from gymnosoma.envs.core.arguments import choice
+from gymnosoma.envs.wrappers import make_vec
 
 from ..policies.networks import ACTIVATIONS, Network
 from .runs import drawn_seeds
@@ -29,7 +30,7 @@ def make_sb3_env(env_id: str, num_envs: int = 64, **env: Any) -> VecMonitor:
         >>> envs.num_envs, envs.action_space.shape
         (2, (6,))
     """
-    envs: Any = gymnasium.make_vec(env_id, num_envs, autoreset_mode=AutoresetMode.SAME_STEP, **env)
+    envs: Any = make_vec(env_id, num_envs, autoreset_mode=AutoresetMode.SAME_STEP, **env)
     return VecMonitor(SB3VecEnv(envs))
 
 

@@ -10,10 +10,11 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import gymnasium
 import numpy as np
 import torch
 from numpy.typing import NDArray
+
+from gymnosoma.envs.wrappers import make_vec
 
 from ..policies.agent import Agent, reference_policy
 from ..policies.answers import LOUDEST, QUIETEST, AnsweringAgent, Answers
@@ -81,7 +82,7 @@ class _Course:
         reference = references_of(config["id"])[settings["controller"]]
         check_parameters(reference, settings["parameters"])
         self._mover = reference_policy(settings["controller"], reference, **settings["parameters"])
-        envs: Any = gymnasium.make_vec(config["id"], 1, **config["env"])
+        envs: Any = make_vec(config["id"], 1, **config["env"])
         self.answers, self.rate, limit = Answers(envs.task), envs.task.control_rate, envs.spec.max_episode_steps
         (inputs,) = envs.single_observation_space.shape
         self.frames = _Frames(inputs // envs.task.layout.size)
@@ -96,7 +97,7 @@ class _Course:
     def watch(self, round_: int) -> int:
         """Collect episodes of the controller, and return the number of steps."""
         count = self._config["num_envs"]
-        envs: Any = gymnasium.make_vec(self._config["id"], count, **self._config["env"])
+        envs: Any = make_vec(self._config["id"], count, **self._config["env"])
         agent = AnsweringAgent(self._mover.make(envs, 0), None, self.answers)
         observations, infos = envs.reset(seed=drawn_seeds(self._config["seed"], round_, count))
         right = self.answers.right(infos)

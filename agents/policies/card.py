@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from gymnosoma.envs.core.arguments import choice, number, shown, whole, within
 from gymnosoma.envs.core.files import check_file
+from gymnosoma.envs.wrappers import make_vec
 
 from ..controllers import Reference, references
 from ..support.files import replacing
@@ -83,7 +84,7 @@ def write_policy(
         parts: Parts of the policy other than its network.
         network: Network for unscaled observations of the environment.
     """
-    envs: Any = gymnasium.make_vec(run["id"], 1, **run["env"])
+    envs: Any = make_vec(run["id"], 1, **run["env"])
     card = {"format": FORMAT, **{name: run[name] for name in ("id", "algorithm")}, **parts}
     if network is not None:
         card["network"] = {"net_arch": network.widths, "activation": network.activation}

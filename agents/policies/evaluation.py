@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 
 from gymnosoma.envs.core.arguments import whole
 from gymnosoma.envs.core.env.spec import Score
+from gymnosoma.envs.wrappers import make_vec
 
 from .agent import Agent, Policy
 from .registry import task_class
@@ -76,7 +76,7 @@ def play_side_by_side(
 
     ``make`` creates one agent for all rows.
     """
-    envs: Any = gymnasium.make_vec(env_id, players * len(seeds), **env)
+    envs: Any = make_vec(env_id, players * len(seeds), **env)
     try:
         return rollout(envs, make(envs), seed=[*seeds] * players)
     finally:
@@ -175,7 +175,7 @@ def play(
 ) -> Iterator[Episodes]:
     """Play a policy like `evaluate`, and yield the episodes in waves. ``wrap`` wraps each vector environment."""
     for start, end in _waves(episodes):
-        envs = gymnasium.make_vec(env_id, num_envs=end - start, **policy.env | env)
+        envs = make_vec(env_id, num_envs=end - start, **policy.env | env)
         watch_all = None if watch is None else lambda ended, start=start: watch(start + ended)
         try:
             agent = policy.make(envs, start)
@@ -194,7 +194,7 @@ def _waves(episodes: int) -> list[tuple[int, int]]:
 
 def check_play(env_id: str, policy: Policy, episodes: int, options: Mapping[str, float] | None, **env: Any) -> None:
     """Raise ValueError for arguments and options that `play` does not accept."""
-    envs: Any = gymnasium.make_vec(env_id, num_envs=1, **policy.env | env)
+    envs: Any = make_vec(env_id, num_envs=1, **policy.env | env)
     envs.batch.options.read(options, _waves(episodes)[0][1])
 
 

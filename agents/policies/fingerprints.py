@@ -14,6 +14,8 @@ from typing import Any
 import gymnasium
 import numpy as np
 
+from gymnosoma.envs.wrappers import make_vec
+
 PROBE_SEED, PROBES, PROBE_STEPS = 77_000, 4, 50
 """First seed, number and length of the episodes that probe the behaviour of an environment. They have no other use."""
 
@@ -47,7 +49,7 @@ def env_fingerprint(env_id: str, env: Mapping[str, Any]) -> str:
     key = values_digest(env_id, spec.kwargs, env)
     if key in _cache:
         return _cache[key]
-    envs: Any = gymnasium.make_vec(env_id, num_envs=PROBES, **env)
+    envs: Any = make_vec(env_id, num_envs=PROBES, **env)
     try:
         spaces = [envs.single_observation_space, envs.single_action_space]
         facts = [key, spec.max_episode_steps, envs.task.control_rate, repr(envs.task.score)]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
 from gymnosoma.envs.core.env.spec import Measure
+from gymnosoma.envs.wrappers import make_vec
 
 from .agent import Agent, Policy
 from .evaluation import rollout
@@ -121,7 +121,7 @@ def observed(
     **env: Any,
 ) -> dict[str, float]:
     """Measure a policy and return means over episodes, or NaN if all episodes were too short."""
-    envs: Any = gymnasium.make_vec(env_id, num_envs=episodes, **policy.env | env)
+    envs: Any = make_vec(env_id, num_envs=episodes, **policy.env | env)
     try:
         sources = list(dict.fromkeys(measure.source for measure in measures.values()))
         watched = _Watched(policy.make(envs, 0), envs, sources)

@@ -15,6 +15,7 @@ import gymnosoma
 from gymnosoma.envs.core.arguments import choice, one_of, printable
 from gymnosoma.envs.core.env.batch import SHARED
 from gymnosoma.envs.core.env.task import Task, load_task, task_arguments
+from gymnosoma.envs.wrappers import make_vec
 
 from ..controllers import Reference, module_of, references
 from .fingerprints import sources_digest
@@ -98,13 +99,14 @@ def check_env(env_id: str, env: Mapping[str, Any]) -> None:
 def check_names(env_id: str, env: Mapping[str, Any], what: str = "env: argument") -> None:
     """Raise ValueError unless all names are arguments of the task or of all environments.
 
-    Every file's arguments pass this check, because others, such as ``task`` or a wrapper, would be imported and called.
+    Every file's arguments pass this check, because others, such as ``task``, would be imported and called. Names of
+    wrappers are only looked up in a table.
     """
     for name in env:
-        choice(what, name, (*task_arguments(task_class(env_id)), *SHARED))
+        choice(what, name, (*task_arguments(task_class(env_id)), *SHARED, "wrappers"))
 
 
 def task_of(env_id: str, **env: Any) -> Task:
     """Create an environment and return its task."""
-    envs: Any = gymnasium.make_vec(env_id, num_envs=1, **env)
+    envs: Any = make_vec(env_id, num_envs=1, **env)
     return envs.task

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from typing import Annotated, Any
 
-import gymnasium
 import numpy as np
 import tyro
 
@@ -14,6 +13,7 @@ from gymnosoma.agents.policies.lookup import find_policy, shipped
 from gymnosoma.agents.policies.registry import all_ids, full_id, references_of
 from gymnosoma.agents.support.workers import Unfinished, watched, workers
 from gymnosoma.envs.core.kernels import jit
+from gymnosoma.envs.wrappers import make_vec
 
 from .arguments import Arguments, Params, Processes, read_arguments
 
@@ -69,7 +69,7 @@ def _policies(env_id: str) -> list[Policy]:
 
 
 def _step(env_id: str, policy: Policy, count: int, arguments: dict[str, Any]) -> None:
-    envs = gymnasium.make_vec(env_id, num_envs=count, **arguments)
+    envs = make_vec(env_id, num_envs=count, **arguments)
     agent = policy.make(envs, 0)
     observations, _ = envs.reset(seed=0)
     for first in (np.ones(count, np.bool_), np.zeros(count, np.bool_)):

@@ -12,7 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import gymnasium
 import numpy as np
 
 from gymnosoma.agents.policies.lookup import shipped
@@ -24,6 +23,7 @@ from gymnosoma.agents.support.workers import Unfinished, Workers, watched, worke
 from gymnosoma.envs import register_model
 from gymnosoma.envs.core.arguments import whole
 from gymnosoma.envs.core.env.documentation import figures
+from gymnosoma.envs.wrappers import make_vec
 
 from .arguments import Arguments, Id, Params, Processes, folder_part, read_arguments
 from .evaluate import measure, show
@@ -175,7 +175,7 @@ def _announce(config: Mapping[str, Any], seeds: int, played: int) -> None:
     The time includes the ``played`` episodes of the evaluation.
     """
     env_id = config["id"]
-    envs: Any = gymnasium.make_vec(env_id, config["num_envs"], **config["env"])
+    envs: Any = make_vec(env_id, config["num_envs"], **config["env"])
     envs.reset(seed=0)
     action = np.zeros(envs.action_space.shape, np.float32)
     envs.step(action)  # compiles

@@ -15,6 +15,7 @@ from gymnosoma.agents.policies.agent import ControllerAgent
 from gymnosoma.agents.policies.registry import task_class
 from gymnosoma.envs.core.draw.canvas import GOAL, INK, MUTED, PLATE, WARM, Canvas
 from gymnosoma.envs.core.draw.view import View, Window, open_display
+from gymnosoma.envs.wrappers import wrap
 
 SLOWER = (1, 2, 4, 8)
 """Slow-motion factors."""
@@ -67,10 +68,11 @@ class Game:
         open_display(instead)
         by_hand = next(mode for mode in task.action_modes if mode != "residual")
         env = {"control_rate": make.control_rate, "actions": by_hand, **env}
-        outer: Any = gymnasium.make(env_id, render_mode="rgb_array", width=width, height=height, **env)
-        self._env = outer.unwrapped  # without its time limit
-        self.task = self._env.task
-        self._view: View = self._env.view
+        wrappers = env.pop("wrappers", None)
+        bare: Any = gymnasium.make(env_id, render_mode="rgb_array", width=width, height=height, **env).unwrapped
+        self._env = wrap(bare, wrappers)  # without its time limit
+        self.task = bare.task
+        self._view: View = bare.view
         self.steering: Steering = make(self.task)
         title = f"{env_id}: steer with the arrow keys"
         self._window = Window((width, height), title, instead)
@@ -128,7 +130,7 @@ class Game:
 
     def _move(self, keys: AbstractSet[str]) -> None:
         self.steering.hold(keys, 1.0 / self.task.control_rate)
-        self._env.set_parameters(**self.steering.parameters)
+        self._env.unwrapped.set_parameters(**self.steering.parameters)
         action = self._agent.act(self._observation[None], np.array([self._first]))[0]
         self._observation, _, ended, _, info = self._env.step(action)
         self._first = False

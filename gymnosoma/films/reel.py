@@ -23,6 +23,7 @@ from gymnosoma.envs.core.draw.canvas import Canvas
 from gymnosoma.envs.core.draw.view import Scene, View, Window, open_display
 from gymnosoma.envs.core.env.batch import FASTEST, LARGEST, SMALLEST
 from gymnosoma.envs.core.model.trajectory import Trajectory
+from gymnosoma.envs.wrappers import make_vec
 
 FORMATS = (".mp4", ".gif", ".png")
 """File suffixes of films and still images."""
@@ -55,7 +56,7 @@ class _Actor:
     """Policy with a separate environment, for one episode."""
 
     def __init__(self, env_id: str, policy: Policy, seed: int, options: Mapping[str, float], **env: Any) -> None:
-        envs: Any = gymnasium.make_vec(env_id, num_envs=1, render_mode="rgb_array", **policy.env | env)
+        envs: Any = make_vec(env_id, num_envs=1, render_mode="rgb_array", **policy.env | env)
         self.envs = envs
         self.view: View = self.envs.view
         self.trail = self.view.trails[0]

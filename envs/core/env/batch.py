@@ -13,7 +13,7 @@ from ..arguments import choice, shown, whole
 from ..kernels.cache import compile_ahead
 from ..model.animal import MAX_STEPS
 from ..model.events import Event, EventQueue
-from .hooks import columns, interned, is_foreign, try_hooks
+from .hooks import interned, is_foreign, try_hooks
 from .options import ResetOptions, Values
 from .row_kernels import clip_actions, close_step
 from .spec import SPLITS
@@ -213,20 +213,20 @@ class TaskBatch:
             raise ValueError(f"action must be finite, got {shown(array[~np.isfinite(array).all(1)][0])}")
         return clipped
 
-    def step(
-        self, actions: NDArray[np.float64], limit: float = np.inf
-    ) -> tuple[NDArray[np.float32], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
+    def step(self, actions: NDArray[np.float64]) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
         """Advance all rows by one control period; rows that need a reset start an episode instead.
+
+        `terminated` or `over` must be called next.
 
         Args:
             actions: Checked actions (B, n).
-            limit: Number of steps after which an episode is truncated.
 
         Returns:
-            observations, rewards, terminations, truncations
+            observations, rewards
         """
         task, rows, memory = self.task, self.rows, self.memory
-        ids, resets = self.ids, self.ids[:0]
+        ids: Any = self.ids
+        resets: Any = ()
         if np.count_nonzero(self.needs_reset):
             ids, resets = np.flatnonzero(~self.needs_reset), np.flatnonzero(self.needs_reset)
         self.queue.apply_due(rows, ids, task.animal.dt)
@@ -239,11 +239,20 @@ class TaskBatch:
             self.reset(resets)
             self.elapsed[resets] = -1.0  # this step does not count
             rewards[resets] = 0.0
-        observations = self._stacked(ids)
-        terminated, truncated = np.empty(len(rows), np.bool_), np.empty(len(rows), np.bool_)
-        status = np.ascontiguousarray(rows["status"])  # one layout, so that the kernel is compiled once
+        return self._stacked(ids), rewards
+
+    def terminated(self) -> bool:
+        """Return whether the last step terminated the episode of the only row."""
+        self.needs_reset[0] = ended = bool(self.endings[0] != 0.0 or self.rows["status"][0] != 0.0)
+        return ended
+
+    def over(self, limit: float) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return which episodes the last step terminated, and which it truncated after ``limit`` steps."""
+        count = len(self.rows)
+        terminated, truncated = np.empty(count, np.bool_), np.empty(count, np.bool_)
+        status = np.ascontiguousarray(self.rows["status"])  # one layout, so that the kernel is compiled once
         close_step(status, self.endings, self.elapsed, limit, terminated, truncated, self.needs_reset)
-        return observations, rewards, terminated, truncated
+        return terminated, truncated
 
     def _stacked(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
         """Add the present observations of ``ids`` to the stacked ones, and return a copy of those of all rows."""
@@ -261,15 +270,16 @@ class TaskBatch:
         """Return a copy of the stacked observations of all rows."""
         return self.frames.reshape(len(self.frames), -1).copy()
 
-    def info(self) -> dict[str, NDArray[Any]]:
-        """Return the info of all rows: quantities of the task, and the reason why a row failed, or an empty text."""
+    def infos(self) -> NDArray[Any]:
+        """Return the quantities in the info of all rows, as records (B,)."""
         infos, self._infos = self._infos, None
-        if infos is None:
-            infos = self.task.hooks.close(self.rows, self.memory, False)[3]
-        failures = self._no_failures
-        if np.count_nonzero(self.needs_reset):
-            failures = np.array([self._failure(i) for i in range(len(self.rows))], object)
-        return columns(infos) | {"failure": failures}
+        return self.task.hooks.close(self.rows, self.memory, False)[3] if infos is None else infos
+
+    def failures(self) -> NDArray[Any]:
+        """Return the reason why the episode of each row failed, or an empty text, as strings (B,)."""
+        if not np.count_nonzero(self.needs_reset):
+            return self._no_failures
+        return np.array([self._failure(i) for i in range(len(self.rows))], object)
 
     def _failure(self, i: int) -> str:
         """Return the reason why row ``i`` failed (the animal's before the task's); empty if it did not."""

@@ -267,9 +267,10 @@ class BodyEnv(EnvMixin, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]])
         batch = self.batch
         if batch.needs_reset[0]:
             raise ResetNeeded("the episode has ended or not begun: call reset()")
-        observations, rewards, terminated, _ = batch.step(batch.check_actions(action, alone=True))
+        observations, rewards = batch.step(batch.check_actions(action, alone=True))
+        terminated = batch.terminated()
         self._show()
-        return observations[0], float(rewards[0]), bool(terminated[0]), False, self._info()
+        return observations[0], float(rewards[0]), terminated, False, self._info()
 
     def render(self) -> NDArray[np.uint8] | None:
         """Draw the current state.
@@ -285,7 +286,10 @@ class BodyEnv(EnvMixin, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]])
         self._close_window()
 
     def _info(self) -> dict[str, Any]:
-        return {name: value[0] for name, value in self.batch.info().items()}
+        infos = self.batch.infos()
+        info = {name: infos[name][0] for name in infos.dtype.names or ()}
+        info["failure"] = self.batch.failures()[0]
+        return info
 
     def restore(self, snapshot: Snapshot) -> None:  # noqa: D102
         super().restore(snapshot)

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..arguments import shown, whole
 from .batch import TaskBatch
 from .environment import BodyEnv, EnvMixin, render_modes
+from .hooks import columns
 
 
 def _is_seed(value: Any) -> bool:
@@ -175,7 +176,8 @@ class BodyVectorEnv(EnvMixin, VectorEnv[NDArray[np.float32], NDArray[np.float32]
         if self.autoreset_mode is AutoresetMode.DISABLED and np.count_nonzero(batch.needs_reset):
             ended = np.flatnonzero(batch.needs_reset)
             raise ResetNeeded(f"episodes of rows {ended} have ended: reset them with reset_mask")
-        observations, rewards, terminated, truncated = batch.step(checked, self._limit)
+        observations, rewards = batch.step(checked)
+        terminated, truncated = batch.over(self._limit)
         self._show()
         if self.autoreset_mode is not AutoresetMode.SAME_STEP or not np.count_nonzero(batch.needs_reset):
             return observations, rewards, terminated, truncated, self._info(self._everyone)
@@ -206,7 +208,7 @@ class BodyVectorEnv(EnvMixin, VectorEnv[NDArray[np.float32], NDArray[np.float32]
     def _info(self, mask: NDArray[np.bool_]) -> dict[str, Any]:
         """Return the info of the rows in ``mask`` in Gymnasium's form, each key with a mask of its rows."""
         info: dict[str, Any] = {}
-        for name, value in self.batch.info().items():
+        for name, value in (columns(self.batch.infos()) | {"failure": self.batch.failures()}).items():
             if mask is not self._everyone:
                 none = "" if value.dtype == object else np.zeros((), value.dtype)
                 value = np.where(mask.reshape(-1, *[1] * (value.ndim - 1)), value, none)
