@@ -68,7 +68,7 @@ class _Work(ABC):
         if not isinstance(env.unwrapped, BodyEnv | BodyVectorEnv):
             raise TypeError(f"env must be an environment of gymnosoma, got {shown(env)}")
         self.batch = env.unwrapped.batch
-        self.task = self.batch.task
+        self.task: Any = self.batch.task
         self.history = self.batch.frames.shape[1]
         vector = isinstance(env, VectorEnv)
         self.inner_space = env.single_observation_space if vector else env.observation_space
@@ -157,7 +157,7 @@ class _Wrapper:
         return self.work.batch.rows, self.work.batch.memory
 
 
-class _Scalar(_Wrapper, gymnasium.Wrapper, RecordConstructorArgs):  # type: ignore[misc]
+class _Scalar(_Wrapper, gymnasium.Wrapper, RecordConstructorArgs):
     """Scalar form of a wrapper."""
 
     def __init__(self, env: gymnasium.Env, **arguments: Any) -> None:

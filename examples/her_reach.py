@@ -2,19 +2,19 @@
 
 import sys
 
-import gymnasium
 import numpy as np
 import torch
 from stable_baselines3 import SAC, HerReplayBuffer
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 
 from gymnosoma.agents.learning.sb3_env import make_sb3_env
+from gymnosoma.envs.wrappers import make_vec
 
 torch.set_num_threads(1)  # more threads slow down such small networks
 steps = int(sys.argv[1]) if len(sys.argv) > 1 else 40_000
 seed = int(sys.argv[2]) if len(sys.argv) > 2 else 0
 ID, WORMS, PERIODS = "gymnosoma/WormReach-v0", 16, 150
-env = {"goal": True, "actions": "modes", "control_rate": 5.0, "max_episode_steps": PERIODS}
+env = {"wrappers": {"GoalObservation": {}}, "actions": "modes", "control_rate": 5.0, "max_episode_steps": PERIODS}
 
 
 class TowardsTheGoal(BaseFeaturesExtractor):
@@ -46,7 +46,7 @@ class EndingBuffer(HerReplayBuffer):
 
 def reached(act):
     """Measure return and success in the first episode of each of 256 worms, with the task's own targets."""
-    envs = gymnasium.make_vec(ID, 256, autoreset_mode="SameStep", **env)
+    envs = make_vec(ID, 256, autoreset_mode="SameStep", **env)
     envs.action_space.seed(0)
     observations, _ = envs.reset(seed=10_000)
     returns, there = np.zeros(256), np.zeros(256, bool)

@@ -11,12 +11,12 @@ from gymnosoma.agents.policies.lookup import find_policy
 episodes = int(sys.argv[1]) if len(sys.argv) > 1 else 64
 ID = "gymnosoma/LampreyEscape-v0"
 policy = find_policy(ID, "baseline")
-for name, imperfect in {
+for name, wrappers in {
     "perfect senses": {},
-    "noise of 0.3 on the direction": {"sensor_noise": {"direction": 0.3}},
-    "direction missing in nine of ten steps": {"sensor_dropout": {"direction": 0.9}},
-    "direction rounded to the nearest half": {"sensor_step": {"direction": 0.5}},
-    "senses delayed by 0.1 s": {"observation_delay": 5},
-    "muscles delayed by 0.1 s": {"action_delay": 5},
+    "noise of 0.3 on the direction": {"DisturbObservation": {"noise": {"direction": 0.3}}},
+    "direction missing in nine of ten steps": {"DisturbObservation": {"dropout": {"direction": 0.9}}},
+    "direction rounded to the nearest half": {"DisturbObservation": {"resolution": {"direction": 0.5}}},
+    "senses delayed by 0.1 s": {"DelayObservation": {"delay": 5}},
+    "muscles delayed by 0.1 s": {"DelayAction": {"delay": 5}},
 }.items():
-    print(f"{name}: return {evaluate(ID, policy, episodes, **imperfect).returns.mean():.1f}")
+    print(f"{name}: return {evaluate(ID, policy, episodes, wrappers=wrappers).returns.mean():.1f}")

@@ -11,7 +11,8 @@ from gymnosoma.agents.learning.sb3_env import make_sb3_env
 
 torch.set_num_threads(1)
 steps = int(sys.argv[1]) if len(sys.argv) > 1 else 200_000
-envs = make_sb3_env("gymnosoma/WormSwim-v0", 16, actions="modes", observation="pixels", history=3, max_episode_steps=50)
+env = {"actions": "modes", "history": 3, "max_episode_steps": 50, "wrappers": {"PixelObservation": {}}}
+envs = make_sb3_env("gymnosoma/WormSwim-v0", 16, **env)
 
 envs.reset()
 began = time.process_time()

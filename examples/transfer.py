@@ -2,7 +2,6 @@
 
 import sys
 
-import gymnasium
 import numpy as np
 import torch
 from stable_baselines3 import SAC
@@ -10,6 +9,7 @@ from stable_baselines3 import SAC
 from gymnosoma.agents.learning.sb3_env import make_sb3_env
 from gymnosoma.envs.lamprey import LampreyParams
 from gymnosoma.envs.worm import WormParams
+from gymnosoma.envs.wrappers import make_vec
 
 torch.set_num_threads(1)  # more threads slow down such small networks
 steps = int(sys.argv[1]) if len(sys.argv) > 1 else 40_000
@@ -34,7 +34,7 @@ def lamprey(links):
 
 def returns(model, env_id, strength=None, **env):
     """Return the return of each row's first episode; the strength of the muscles may differ by row."""
-    envs = gymnasium.make_vec(env_id, ROWS, autoreset_mode="SameStep", **env)
+    envs = make_vec(env_id, ROWS, autoreset_mode="SameStep", **env)
     options = None
     if strength is not None:
         name = "control_gain" if "Worm" in env_id else "muscle_gain"
@@ -53,7 +53,7 @@ for env_id, body, coarse, fine, env in (
     ("gymnosoma/WormReach-v0", worm, 13, 25, {"actions": "modes", "max_episode_steps": 60, "randomize": near}),
     ("gymnosoma/LampreyEscape-v0", lamprey, 10, 20, {"actions": "brainstem", "max_episode_steps": 40}),
 ):
-    env |= {"observation": "modes", "control_rate": 5.0}
+    env |= {"wrappers": {"ModeObservation": {}}, "control_rate": 5.0}
     model = SAC(
         "MlpPolicy",
         make_sb3_env(env_id, 16, **env, **body(coarse)),

@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 from ..model.quantities import Option
-from .batch import IMPERFECT
 from .spec import LIMIT, ActionField, Ending
 from .task import Task, task_arguments
 
@@ -223,9 +222,9 @@ def _arguments(task: Task) -> str:
     ]
     return (
         _table(("argument", "meaning", "default"), rows)
-        + "\n\nAll environments accept ``history``, ``randomize``, ``split``, ``render_mode``, ``width``, ``height``, "
-        + f"{', '.join(f'``{name}``' for name in IMPERFECT)}. ``signals`` "
-        + f"adds any of these signals to the info: {', '.join(task.animal.signals)}.\n\n"
+        + "\n\nAll environments accept ``history``, ``randomize``, ``split``, ``render_mode``, ``width``, ``height``. "
+        + "``gymnosoma.envs.wrappers`` has sensor noise, delays and other forms of the observation. "
+        + f"``env.unwrapped.signal(name)`` returns one of these signals: {', '.join(task.animal.signals)}.\n\n"
         + "``reset(options=...)`` sets these options. ``randomize`` draws one number for all entries of an option, or "
         + "one for each with ``each=True``. ``keep`` applies them to the following episodes, too. ``events`` can "
         + f"change the first {len(task.parameters)} during an episode.\n\n"

@@ -227,7 +227,8 @@ class BodyEnv(EnvMixin, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]])
         self.batch = TaskBatch(task, 1, render_mode=render_mode, **arguments)
         self.render_mode = render_mode
         self.metadata = self.metadata | {"render_modes": render_modes(), "render_fps": self.batch.fps}
-        self.observation_space, self.action_space = self._spaces()
+        spaces: Any = self._spaces()
+        self.observation_space, self.action_space = spaces
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
