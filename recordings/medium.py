@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from gymnosoma.envs.core.arguments import number, shown, whole
 from gymnosoma.envs.worm import medium
 
-from .motion import FINER, Motion, Progress, seen_again, silent
+from .motion import FINER, Motion, Progress, known_frames, seen_again, silent
+from .units import runs
 
 Array = NDArray[np.float64]
 
@@ -421,11 +422,12 @@ def _pieces(motion: Motion) -> list[Motion]:
     pieces = []
     for a, b in pairwise(np.linspace(0, frames - 1, count + 1).astype(int).tolist()):
         part = slice(FINER * a, FINER * b + 1)
-        gaps = tuple(
-            (max(start - a, 0), min(stop, b + 1) - a) for start, stop in motion.gaps if start <= b and stop > a
-        )
+        # A piece may contain only the end of a stretch that is too short alone.
+        measured = known_frames(motion.measured[a : b + 1], motion.rate)
+        gaps = [(max(start - a, 0), min(stop, b + 1) - a) for start, stop in motion.gaps if start <= b and stop > a]
+        gaps += runs(motion.measured[a : b + 1] & ~measured)
         cut = {name: getattr(motion, name)[part] for name in ("time", "rod_angle", "centre")}
-        pieces.append(replace(motion, **cut, measured=motion.measured[a : b + 1], gaps=gaps, points=None))
+        pieces.append(replace(motion, **cut, measured=measured, gaps=tuple(gaps), points=None))
     return pieces
 
 
@@ -484,12 +486,16 @@ def moved(motion: Motion, shape: Shape, ratio: float) -> tuple[Array, Array]:
 def path(motion: Motion, ratio: float) -> tuple[Array, Array]:
     """Compute the path of the shapes in a medium, from the measured initial position and heading.
 
+    In long gaps, the displacement is that between the measured positions.
+
     Returns:
         centre (T, 2): Position of the centre, m.
         turn (T,): Angle to add to the measured headings, rad.
     """
     shape = shape_of(motion)
     velocity = _resistance(shape, motion.length).velocity(ratio)
+    measured = np.concatenate([shape.centre_rate, shape.heading_rate[:, None]], 1)
+    velocity = np.where(motion.reliable[:, None], velocity, measured)
     step = np.diff(motion.time)
 
     def total(rate: Array) -> Array:

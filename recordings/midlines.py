@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -10,12 +11,25 @@ from numpy.typing import ArrayLike
 
 from gymnosoma.envs.core.arguments import choice, number, printable, shown, whole
 
-from .motion import ORDER, Array, Flags, Motion, Progress, silent, smoothed, turned_round
+from .motion import (
+    LEAST_STRETCH,
+    LOST,
+    ORDER,
+    Array,
+    Flags,
+    Motion,
+    Progress,
+    known_frames,
+    known_stretches,
+    silent,
+    smoothed,
+    turned_round,
+)
 from .tracker_files import HEADS, read_midlines, upright
-from .units import HIGHEST_RATE, Hints, reading
+from .units import HIGHEST_RATE, Hints, reading, within_span
 
-LEAST_POINTS, LEAST_FRAMES = 9, 8
-"""Smallest number of points of a midline, and of frames with one for smoothing."""
+LEAST_POINTS = 9
+"""Smallest number of points of a midline."""
 
 HIGHEST_ORDER = 40
 """Largest degree of the polynomials."""
@@ -36,6 +50,7 @@ class Midlines:
         points ((N, P, 2) array, m): At least 9 points per midline, evenly spaced along the body, with y upwards.
         rate (Hz): Frame rate.
         notes (tuple of str): Source and processing steps.
+        unit_from (str): Source of the unit of length, for messages: an argument, or the file.
 
     Raises:
         ValueError: If the shape of points is wrong, no frame has a midline, or the rate is out of range.
@@ -64,6 +79,7 @@ class Midlines:
     points: Array
     rate: float
     notes: tuple[str, ...] = ()
+    unit_from: str = "scale"
 
     def __post_init__(self) -> None:
         number("rate", self.rate, above=0, maximum=HIGHEST_RATE)
@@ -108,6 +124,8 @@ class Midlines:
         head: str | None = None,
         y_down: bool | None = None,
         keypoints: tuple[str, ...] = (),
+        start: float | None = None,
+        stop: float | None = None,
     ) -> Midlines:
         """Read a tracker's file; `tracker_files` describes the formats.
 
@@ -121,6 +139,7 @@ class Midlines:
                 if the file does not contain it.
             y_down: Whether y points downwards; required for pixels if the file does not contain it.
             keypoints: Names of body parts from head to tail; required for a file of keypoints.
+            start, stop (s): Part of the recording to use, in time from its first frame; all by default.
 
         Raises:
             ValueError: If the file cannot be read, a required argument is missing, or one has no effect on the file.
@@ -132,8 +151,11 @@ class Midlines:
             choice("head", head, HEADS)
         given = {"worm": worm, "rate": rate, "microns_per_pixel": microns_per_pixel, "head": head, "y_down": y_down}
         with reading("recording", path):
-            lines, rate, notes = read_midlines(path, Hints(**given, keypoints=keypoints))
-            midlines = cls(lines, rate)
+            hints = Hints(**given, keypoints=keypoints)
+            lines, rate, notes = read_midlines(path, hints)
+            midlines = cls(lines, rate, unit_from="microns_per_pixel" if "microns_per_pixel" in hints.asked else "file")
+        if start is not None or stop is not None:
+            midlines = replace(midlines, points=within_span(midlines.points, rate, start, stop))
         size = f"{len(midlines.points)} frames of {midlines.points.shape[1]} points at {rate:g} Hz"
         return replace(midlines, notes=(printable(path.name), size, *notes))
 
@@ -150,7 +172,8 @@ class Midlines:
         previous frame, if their length differs by more than 5% (or 6 robust standard deviations) from the median, if
         they are elsewhere, or if they deviate from a smooth line or motion by several times the median. Gaps of more
         than 3 frames, or an eighth of the wave's period if that is shorter, are interpolated for films, but not used in
-        fits.
+        fits. Gaps of more than a second or 100 frames are not bridged: the stretches between them are smoothed alone,
+        and those with fewer than 8 midlines are left out.
 
         Args:
             order (2 to 40): Degree of the polynomial of the tangent angle along the body; at most 2 P - 6 is used.
@@ -158,45 +181,59 @@ class Midlines:
             progress: Function that shows the progress of an iteration, such as ``tqdm``.
 
         Raises:
-            ValueError: If there are fewer than 8 midlines or fewer than 5 frames per undulation, if lengths differ by
+            ValueError: If no stretch has 8 midlines, there are fewer than 5 frames per undulation, lengths differ by
                 more than 15%, more than 20% of the frames are rejected, or length or inertia are not those of a worm.
         """
         whole("order", order, 2, HIGHEST_ORDER)
         whole("n_rods", n_rods, 3, 1000)
-        measured = self.measured
-        if measured.sum() < LEAST_FRAMES:
-            raise ValueError(f"midlines must be in at least {LEAST_FRAMES} frames, got {int(measured.sum())}")
-        first, last = np.flatnonzero(measured)[[0, -1]]
+        notes, measured = list(self.notes), known_frames(self.measured, self.rate)
+        if not measured.any():
+            raise ValueError(
+                f"midlines must be in at least {LEAST_STRETCH} frames without a gap of more than {LOST[0]:g} s or "
+                f"{LOST[1]} frames between them, got {int(self.measured.sum())} frames"
+            )
+        if alone := int(self.measured.sum() - measured.sum()):
+            notes.append(f"{alone} midlines left out: fewer than {LEAST_STRETCH} between long gaps")
+        first, last = np.flatnonzero(measured)[[0, -1]].tolist()
         points, measured = self.points[first : last + 1], measured[first : last + 1]
-        notes = list(self.notes)
         if len(points) < len(self.points):
             notes.append(f"frames {first} to {last} kept, between the first midline and the last")
-        points, swaps = turned_round(points, measured)
+        points, swaps = turned_round(points, measured, self.rate)
         if swaps:
             frames = ", ".join(f"{a + first} to {b - 1 + first}" for a, b in swaps)
             notes.append(f"head and tail changed places in frames {frames}; corrected")
         degree = min(order, 2 * points.shape[1] - 6)
         if degree < order:
             notes.append(f"angles by polynomials of degree {degree}, not {order}: there are {points.shape[1]} points")
-        motion = smoothed(points, measured, self.rate, degree, n_rods, progress)
-        _check_animal(motion)
+        motion = smoothed(points, measured, self.rate, degree, n_rods, progress, first)
+        _check_animal(motion, self.unit_from)
         notes.append(
             f"length {1e3 * motion.length:.4g} mm, noise {1e6 * motion.noise:.2g} um, tips missed by "
             f"{1e6 * motion.jitter:.2g} um; {int((~measured).sum())} frames without a midline, {len(motion.gaps)} long "
             f"gaps; {motion.period * self.rate:.2g} frames per undulation"
         )
+        for before, after in pairwise(known_stretches(motion.measured, self.rate)):
+            times = (first + before[1]) / self.rate, (first + after[0]) / self.rate
+            notes.append(f"lost from {times[0]:.6g} to {times[1]:.6g} s; after it, the head is the file's")
         return replace(motion, time=motion.time + first / self.rate, notes=(*notes, *motion.notes))
 
 
-def _check_animal(motion: Motion) -> None:
-    """Raise ValueError if the length or the inertia is not that of a worm."""
+def _check_animal(motion: Motion, unit_from: str) -> None:
+    """Raise ValueError if the length or the inertia is not that of a worm, with a correction of the unit."""
     if not SHORTEST <= motion.length <= LONGEST:
         factor = 10.0 ** round(np.log10(motion.length / 0.8e-3))
         unit = {1e3: "in mm, not in m, ", 1e6: "in um, not in m, "}.get(factor, "")
+        wrong = f"{factor:g} times too far apart" if factor > 1.0 else f"{1.0 / factor:g} times too close together"
+        fix = {
+            "scale": f"pass scale={1.0 / factor:g}, or divide the one passed by {factor:g}",
+            "microns_per_pixel": f"pass --microns-per-pixel {1e6 / factor:g} (Python: microns_per_pixel), or divide "
+            f"the one passed by {factor:g}",
+            "file": "the file declares a wrong unit of length; correct it there",
+        }[unit_from]
+        advice = f"; if this is a worm, points are {unit}{wrong}: {fix}" if factor != 1.0 else ""
         raise ValueError(
             f"midlines must have a worm's length of {1e3 * SHORTEST:g} to {1e3 * LONGEST:g} mm, got "
-            f"{1e3 * motion.length:.3g} mm; if this is a worm, points are {unit}{factor:g} times too far apart: pass "
-            f"--microns-per-pixel {1e6 / factor:g} (Python: microns_per_pixel), or divide the one passed by {factor:g}"
+            f"{1e3 * motion.length:.3g} mm{advice}"
         )
     lag = 2.0 * np.pi / motion.period * INERTIA * (motion.length / 1e-3) ** 2
     if lag > LAG:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from .joint_angles import Kymogram
 from .smoothing import smooth
+from .units import runs, stretches
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -32,8 +33,11 @@ FINER = 4
 PIECES = 50
 """Smallest number of pieces into which a midline is divided."""
 
-GAP = 3
-"""Longest gap, frames, in which a motion is reliable."""
+GAP, LOST = 3, (1.0, 100)
+"""Longest gap in which a motion is reliable, frames, and longest one that smoothing bridges, s and frames."""
+
+LEAST_STRETCH = 8
+"""Smallest number of midlines between two gaps that are not bridged."""
 
 BLOCK, SAMPLE = 512, 4000
 """Number of frames that are fitted at once, and that are used for statistics of the noise, to limit memory."""
@@ -59,21 +63,22 @@ The noise is in lengths.
 UNEVEN = 0.008
 """Smallest deviation from evenly spaced points that is noticed in the lengths of chords."""
 
-SHORTER, JUMP, MISFIT, FLOOR, STRIDE = 0.05, 8.0, 6.0, 0.01, 0.15
+SHORTER, JUMP, MISFIT, FLOOR, STRIDE, FASTER = 0.05, 8.0, 6.0, 0.01, 0.15, 3.0
 """Limits of a bad frame.
 
 In order: relative deviation of its length from the median; deviation from the motion smoothed in time, and of points
 from the fitted midline, relative to the median of all frames; least deviation, and distance of centres of successive
-frames, in lengths.
+frames, in lengths; mean speed in a gap, relative to the median.
 """
 
-REPEATED = "repeat the frame before"
+REPEATED, ELSEWHERE = "repeat the frame before", "are elsewhere"
+"""Reasons for the rejection of frames."""
 
-LEAST_FRAMES = 5.0
+LEAST_SAMPLING = 5.0
 """Smallest number of frames per undulation."""
 
-MOST_BAD = 0.2
-"""Largest share of bad frames."""
+MOST_BAD, LEAST_PAIRS = 0.2, 0.2
+"""Largest share of bad frames, and smallest number of pairs of frames for an autocorrelation, in frames."""
 
 
 @dataclass(frozen=True)
@@ -140,15 +145,16 @@ class Motion:
         return Kymogram(angles, self.rate, self.notes)
 
 
-def turned_round(points: Array, measured: Flags) -> tuple[Array, list[tuple[int, int]]]:
+def turned_round(points: Array, measured: Flags, rate: float) -> tuple[Array, list[tuple[int, int]]]:
     """Correct frames in which head and tail have swapped.
 
     Each midline and its reverse are compared with the previous midline. The head is the end that is first in most
-    frames.
+    frames. A worm may turn round while it is lost, so each stretch between gaps that are not bridged is on its own.
 
     Args:
         points ((N, P, 2) float): Midlines.
         measured ((N,) bool): Mask of frames with a midline.
+        rate (Hz): Frame rate.
 
     Returns:
         points (N, P, 2): Corrected midlines.
@@ -163,14 +169,14 @@ def turned_round(points: Array, measured: Flags) -> tuple[Array, list[tuple[int,
     swapped = np.einsum("tpx,tpx->t", lines[1:], lines[:-1, ::-1])
     direct = np.einsum("tpx,tpx->t", lines[1:], lines[:-1])
     turned = np.concatenate([[False], np.cumsum(swapped > direct) % 2 == 1])
-    if turned.sum() > 0.5 * len(turned):
-        turned = ~turned
+    for start, stop in known_stretches(measured, rate):
+        inside = (start <= frames) & (frames < stop)
+        turned[inside] ^= turned[inside].sum() > 0.5 * inside.sum()
     if not turned.any():
         return points, []
     points = points.copy()
     points[frames[turned]] = points[frames[turned], ::-1]
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], turned.astype(int), [0]])))
-    return points, [(int(frames[a]), int(frames[b - 1]) + 1) for a, b in zip(edges[::2], edges[1::2], strict=True)]
+    return points, [(int(frames[a]), int(frames[b - 1]) + 1) for a, b in runs(turned)]
 
 
 class Body:
@@ -296,24 +302,47 @@ class Body:
         return np.asarray(middle[..., 0] + turn)
 
 
-def smoothed(points: Array, measured: Flags, rate: float, order: int, n_rods: int, progress: Progress) -> Motion:
-    """Smooth midlines (N, P, 2), whose first and last frames are measured; see `Midlines.smoothed`."""
+def known_stretches(measured: Flags, rate: float) -> list[tuple[int, int]]:
+    """Return start and stop of the stretches of frames that are smoothed, which gaps that are not bridged separate."""
+    return stretches(measured, min(LOST[0] * rate, LOST[1]), LEAST_STRETCH)
+
+
+def known_frames(measured: Flags, rate: float) -> Flags:
+    """Return the mask of measured frames that are in a stretch long enough for smoothing."""
+    known = np.zeros(len(measured), bool)
+    for start, stop in known_stretches(measured, rate):
+        known[start:stop] = measured[start:stop]
+    return known
+
+
+def smoothed(
+    points: Array, measured: Flags, rate: float, order: int, n_rods: int, progress: Progress, first: int = 0
+) -> Motion:
+    """Smooth midlines (N, P, 2) from frame ``first`` of a recording on; see `Midlines.smoothed`.
+
+    The first and last frames must be measured.
+    """
     from scipy.ndimage import median_filter  # slow to import
 
     measured = measured.copy()
     reasons: dict[str, int] = {}
     total = int(measured.sum())
 
-    def reject(bad: Flags, reason: str) -> None:
-        """Remove some of the measured frames."""
-        frames = np.flatnonzero(measured)[bad]
-        measured[frames] = False
-        reasons[reason] = reasons.get(reason, 0) + len(frames)
+    def reject(bad: Flags, reason: str) -> Flags:
+        """Remove some of the measured frames and those that they leave alone; return the mask of the others."""
+        frames = np.flatnonzero(measured)
+        measured[frames[bad]] = False
+        measured[:] = known_frames(measured, rate)
+        reasons[reason] = reasons.get(reason, 0) + len(frames) - int(measured.sum())
+        if not measured.any():
+            raise ValueError(
+                f"midlines must be usable in {1 - MOST_BAD:.0%} of the frames, got none: {_listed(reasons)}"
+            )
+        return measured[frames]
 
     lines = points[measured]
     repeated = np.concatenate([[False], (lines[1:] == lines[:-1]).all((1, 2))])
-    reject(repeated, REPEATED)
-    raw = _in_blocks(arc_length, lines)[:, -1][~repeated]
+    raw = _in_blocks(arc_length, lines)[:, -1][reject(repeated, REPEATED)]
     median = float(np.median(raw))
     reject(np.abs(raw - median) > max(SHORTER * median, 6.0 * _deviation(raw)), "have another length")
     raw = _in_blocks(arc_length, points[measured])[:, -1]
@@ -323,7 +352,8 @@ def smoothed(points: Array, measured: Flags, rate: float, order: int, n_rods: in
             f"midlines must have lengths within {VARIATION:.0%} of each other, got {1e3 * low:.3g} to {1e3 * high:.3g} "
             f"mm about {1e3 * median:.3g}: a wrong scale, several worms, or too few points"
         )
-    reject(_elsewhere(points[measured].mean(1), np.flatnonzero(measured), median), "are elsewhere")
+    frames = np.flatnonzero(measured)
+    elsewhere = frames[~reject(_elsewhere(points[measured].mean(1), frames, median), ELSEWHERE)]
     some = points[measured][:: max(1, int(measured.sum()) // SAMPLE)]
     along = arc_length(some)
     places, even_places = np.median(along / along[:, -1:], 0), np.linspace(0.0, 1.0, points.shape[1])
@@ -349,33 +379,32 @@ def smoothed(points: Array, measured: Flags, rate: float, order: int, n_rods: in
         far[far] = good
         unknown[far], rest[far] = again[good], off[good]
     size = np.sqrt(np.mean(rest**2, (1, 2)))
-    bad = size > max(MISFIT * float(np.median(size)), FLOOR * median)
-    reject(bad, "are no smooth line")
-    unknown, rest = unknown[~bad], rest[~bad]
+    kept = reject(size > max(MISFIT * float(np.median(size)), FLOOR * median), "are no smooth line")
+    unknown, rest = unknown[kept], rest[kept]
     for _ in range(3):
-        count = len(measured)
         unknown[:, 0] = np.unwrap(unknown[:, 0])
-        values = np.zeros((count, unknown.shape[1]))
+        values = np.zeros((len(measured), unknown.shape[1]))
         values[measured] = unknown
-        series = smooth(values, 3, "gcv", measured).values
+        series = _smoothed(values, measured, rate)
         off = (values - series)[measured]
         off = np.sqrt(np.sum(off[:, : order + 1] ** 2, 1) * median**2 / 12.0 + np.sum(off[:, -2:] ** 2, 1))
         bad = off > max(JUMP * float(np.median(off)), FLOOR * median)
         bad[[0, -1]] = False
         if not bad.any():
             break
-        reject(bad, "jump")
-        unknown, rest = unknown[~bad], rest[~bad]
+        kept = reject(bad, "jump")
+        unknown, rest = unknown[kept], rest[kept]
     share = sum(number for reason, number in reasons.items() if reason != REPEATED) / total
     if share > MOST_BAD:
         raise ValueError(
             f"midlines must be usable in {1 - MOST_BAD:.0%} of the frames, got {share:.0%} bad ones: {_listed(reasons)}"
+            + (_where_to_cut(elsewhere, first, rate) if reasons[ELSEWHERE] > 0.5 * MOST_BAD * total else "")
         )
-    undulation = _undulation(np.where(measured[:, None], values, series), order)
-    if undulation < LEAST_FRAMES:
+    undulation = _undulation(values[:, 1 : order + 1], measured)
+    if undulation < LEAST_SAMPLING:
         raise ValueError(
-            f"rate must be at least {LEAST_FRAMES:g} frames per undulation, got {undulation:.3g}: record with at least "
-            f"{np.ceil(LEAST_FRAMES / undulation * rate):g} Hz"
+            f"rate must be at least {LEAST_SAMPLING:g} frames per undulation, got {undulation:.3g}: record with at "
+            f"least {np.ceil(LEAST_SAMPLING / undulation * rate):g} Hz"
         )
     unknown, rest, frames = unknown[:SAMPLE], rest[:SAMPLE], np.flatnonzero(measured)[:SAMPLE]
     noise, along_noise, spread = _noise(body, unknown, rest, noise)
@@ -390,27 +419,48 @@ def smoothed(points: Array, measured: Flags, rate: float, order: int, n_rods: in
     none = series[:0]
     about = Motion(none, none, none, median, rate, measured, places, *errors, order=order, points=points)
     motion = _continued(about, body, float(np.median(unknown[:, -3])), series)
-    gaps = _long_gaps(measured, motion.joint_angle[: FINER * SAMPLE], rate)
+    gaps = _long_gaps(measured, motion.joint_angle, rate)
     return replace(motion, gaps=gaps, period=undulation / rate, notes=notes)
 
 
+def _smoothed(values: Array, measured: Flags, rate: float) -> Array:
+    """Smooth series (N, S) within each stretch; those between the stretches are not changed."""
+    series = values.copy()
+    for start, stop in known_stretches(measured, rate):
+        series[start:stop] = smooth(values[start:stop], 3, "gcv", measured[start:stop]).values
+    return series
+
+
 def _continued(motion: Motion, body: Body, length: float, series: Array) -> Motion:
-    """Return a motion with the smoothed unknowns (N, U) of its frames, interpolated."""
+    """Return a motion with the smoothed unknowns (N, U) of its frames, interpolated by splines, linearly while lost."""
     from scipy.interpolate import CubicSpline  # slow to import
 
     moments = np.arange(FINER * (len(series) - 1) + 1) / FINER
-    series = CubicSpline(np.arange(len(series)), series)(moments)
-    modes, centre = series[:, : body.order + 1], series[:, -2:]
-    length *= body.chord(modes)
+    values, known = np.empty((len(moments), series.shape[1])), np.zeros(len(moments), bool)
+    for start, stop in known_stretches(motion.measured, motion.rate):
+        part = slice(FINER * start, FINER * (stop - 1) + 1)
+        local = np.arange(stop - start)
+        values[part] = CubicSpline(local, series[start:stop])(moments[: FINER * (stop - start - 1) + 1])
+        known[part] = True
+    for column in values.T if not known.all() else ():
+        column[~known] = np.interp(moments[~known], moments[known], column[known])
+    modes, centre = values[:, : body.order + 1], values[:, -2:]
+    length *= body.chord(modes[_between(motion.measured)])
     rod_angle = _in_blocks(body.rods, modes)
     return replace(motion, time=moments / motion.rate, rod_angle=rod_angle, centre=centre, length=length)
+
+
+def _between(measured: Flags) -> Flags:
+    """Return the mask of the times of a motion whose next frames, before and after, are measured."""
+    moments = np.arange(FINER * (len(measured) - 1) + 1)
+    return np.asarray(measured[moments // FINER] & measured[-(-moments // FINER)])
 
 
 def seen_again(motion: Motion, rod_angle: Array, centre: Array, rng: np.random.Generator) -> Motion:
     """Simulate a recording of shapes (N, n) in rad and centres (N, 2) in m, with the noise of ``motion``."""
     body = Body(motion.places, motion.order, rod_angle.shape[1])
     modes, measured = body.coefficients(rod_angle), motion.measured
-    length = motion.length / body.chord(modes)
+    length = motion.length / body.chord(modes[measured])
     tips = np.abs(rng.normal(0.0, motion.jitter / length, (2, len(modes))))
     lines = body.points(modes, length, centre, *tips)
     noise = rng.normal(0.0, motion.noise, lines.shape)
@@ -424,7 +474,7 @@ def seen_again(motion: Motion, rod_angle: Array, centre: Array, rng: np.random.G
     unknown, _ = body.fit(lines[measured], unknown, motion.noise, 1)
     series = np.zeros((len(lines), unknown.shape[1]))
     series[measured] = unknown
-    series = smooth(series, 3, "gcv", measured).values
+    series = _smoothed(series, measured, motion.rate)
     return _continued(replace(motion, points=lines), body, float(np.median(unknown[:, -3])), series)
 
 
@@ -442,9 +492,13 @@ def _deviation(values: Array) -> float:
 
 
 def _elsewhere(centre: Array, frames: NDArray[np.int64], length: float) -> Flags:
-    """Find stretches that begin and end with a jump from the longest stretch's path."""
+    """Find stretches that begin and end with a jump from the longest stretch's path.
+
+    A worm that was lost for long may be as far as it would come with `FASTER` times its usual speed.
+    """
     step = np.hypot(*np.diff(centre, axis=0).T)
-    stride = max(STRIDE * length, 8.0 * float(np.median(step / np.diff(frames))))
+    speed = float(np.median(step / np.diff(frames)))
+    stride = max(STRIDE * length, 8.0 * speed)
     stretches = np.split(np.arange(len(centre)), np.flatnonzero(step > 0.5 * stride) + 1)
     longest = max(range(len(stretches)), key=lambda k: len(stretches[k]))
     bad = np.zeros(len(centre), bool)
@@ -452,24 +506,45 @@ def _elsewhere(centre: Array, frames: NDArray[np.int64], length: float) -> Flags
         last = stretches[longest]
         for k in side:
             near, far = (last[-1], stretches[k][0]) if k > longest else (last[0], stretches[k][-1])
-            if np.hypot(*(centre[far] - centre[near])) > stride * np.clip(abs(frames[far] - frames[near]) / GAP, 1, 10):
+            lost = abs(frames[far] - frames[near])
+            if np.hypot(*(centre[far] - centre[near])) > max(
+                stride * np.clip(lost / GAP, 1, 10), FASTER * speed * lost
+            ):
                 bad[stretches[k]] = True
             else:
                 last = stretches[k]
     return bad
 
 
-def _undulation(unknown: Array, order: int) -> float:
-    """Return the number of frames per undulation: twice the first minimum of the shapes' autocorrelation."""
-    shapes = unknown[:, 1 : order + 1] - unknown[:, 1 : order + 1].mean(0)
-    half = len(shapes) // 2
+def _where_to_cut(elsewhere: NDArray[np.int64], first: int, rate: float) -> str:
+    """Return the end of a message about frames ``elsewhere``, counted from ``first``, the longest stretch."""
+    parts = stretches(np.isin(np.arange(elsewhere[-1] + 1), elsewhere), GAP)
+    start, stop = max(parts, key=lambda part: part[1] - part[0])
+    start, last = first + start, first + stop - 1
+    return (
+        f"; frames {start} to {last} ({start / rate:.6g} to {last / rate:.6g} s) are far from the others: fit the "
+        "parts alone with --from and --to (Python: start and stop of `read`), or leave out another worm"
+    )
+
+
+def _undulation(shapes: Array, measured: Flags) -> float:
+    """Return the number of frames per undulation: twice the first minimum of the autocorrelation of shapes (N, S).
+
+    Only pairs of measured frames are used, with the weight that all pairs of the same lag would have.
+    """
+    count, total = len(shapes), measured.sum()
+    shapes = np.where(measured[:, None], shapes - shapes[measured].mean(0), 0.0)
     values = [1.0]
-    for lag in range(1, half):
-        values.append(float(np.sum(shapes[lag:] * shapes[:-lag]) / np.sum(shapes**2)))
+    for lag in range(1, count // 2):
+        pairs = np.sum(measured[lag:] & measured[:-lag])
+        if pairs < LEAST_PAIRS * total:
+            return 2.0 * lag
+        weight = ((count - lag) / pairs) * (total / count)
+        values.append(float(weight * np.sum(shapes[lag:] * shapes[:-lag]) / np.sum(shapes**2)))
         if len(values) > 2 and values[-1] > values[-2] and values[-2] < min(0.8 * values[1], 0.5):
             left, middle, right = values[-3:]
             return 2.0 * (lag - 1 + 0.5 * (left - right) / (left - 2.0 * middle + right))
-    return 2.0 * half
+    return 2.0 * (count // 2)
 
 
 def _noise(body: Body, unknown: Array, rest: Array, noise: float) -> tuple[float, float, float]:
@@ -493,22 +568,14 @@ def arc_length(curve: Array) -> Array:
     return np.pad(np.cumsum(steps, 1), ((0, 0), (1, 0)))
 
 
-def even(curve: Array, along: Array, places: Array) -> Array:
-    """Interpolate curves (T, A, 2) of lengths ``along`` (T, A) at ``places`` (T, K), given as shares of the length."""
-    # One interpolation for all curves, each in a separate interval.
-    offset = 2.0 * np.arange(len(curve))[:, None]
-    lengths = (along / along[:, -1:] + offset).ravel()
-    positions = (places + offset).ravel()
-    return np.stack([np.interp(positions, lengths, curve[..., k].ravel()).reshape(places.shape) for k in range(2)], -1)
-
-
 def _long_gaps(measured: Flags, joint_angle: Array, rate: float) -> tuple[tuple[int, int], ...]:
     """Return the gaps longer than `GAP` frames, or than an eighth of the wave's period if that is shorter."""
-    missing = np.concatenate([[0], (~measured).astype(int), [0]])
-    edges = np.flatnonzero(np.diff(missing)).tolist()
-    if not edges:
+    gaps = runs(~measured)
+    if not gaps:
         return ()
-    bend = joint_angle - joint_angle.mean(0)
-    rms, slope = np.sqrt(np.mean(bend**2)), np.sqrt(np.mean((np.gradient(bend, axis=0) * FINER * rate) ** 2))
-    frames = min(GAP, rate * 2.0 * np.pi * rms / max(slope, 1e-300) / 8.0)
-    return tuple((a, b) for a, b in zip(edges[::2], edges[1::2], strict=True) if b - a > max(frames, 1.0))
+    known = _between(measured)[: FINER * SAMPLE]
+    bend = joint_angle[: FINER * SAMPLE] - joint_angle[: FINER * SAMPLE][known].mean(0)
+    steps = np.diff(bend, axis=0)[known[1:] & known[:-1]]
+    slope = np.sqrt(np.mean(steps**2)) * FINER * rate if len(steps) else 0.0
+    frames = min(GAP, rate * 2.0 * np.pi * np.sqrt(np.mean(bend[known] ** 2)) / max(slope, 1e-300) / 8.0)
+    return tuple((a, b) for a, b in gaps if b - a > max(frames, 1.0))

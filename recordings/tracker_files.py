@@ -179,10 +179,15 @@ def _linked(first: str, read: Callable[[str], str]) -> tuple[list[tuple[Any, dic
         found += [(record["units"], each) for each in data]
         links = record.get("files") or {}
         for link in [each for key in ("prev", "next") for each in np.atleast_1d(links.get(key) or []).tolist()]:
-            around = name.rsplit(str(links.get("this")), 1)
+            this = links.get("this")
+            around = name.rsplit(str(this), 1)
             other = str(link).join(around)
-            if len(around) < 2 or PurePosixPath(other).name != other or len(pending) > MOST_LINKS:
-                raise ValueError(f"files must link to at most {MOST_LINKS} files in the same folder, got {shown(link)}")
+            if not this or len(around) < 2:
+                raise ValueError(f"this in files must be a part of the name {name!r}, got {shown(this)}")
+            if PurePosixPath(other).name != other:
+                raise ValueError(f"files must link to files in the same folder, got {shown(link)}")
+            if len(pending) > MOST_LINKS:
+                raise ValueError(f"files must link to at most {MOST_LINKS} files, got more")
             pending += [other] if other not in pending else []
     return found, len(pending)
 
@@ -205,11 +210,12 @@ def _entry(entry: Mapping[str, Any], units: Mapping[str, Any], hints: Hints) -> 
         for k, row in enumerate(rows):
             if len(row) == values.shape[1]:  # frames with fewer points are gaps
                 values[k] = _numbers(name, row)
-        place = {}
-        for kind, value in (("o", entry.get("o" + name, 0.0)), ("c", entry.get("c" + name))):
-            scale = hints.unit(kind + name, units.get(kind + name, units.get(name)), "length")  # by default the axis's
-            place[kind] = _numbers(kind + name, value if isinstance(value, list) else [value]) * scale
-        axes.append(values * hints.unit(name, units.get(name), "length") + place["o"][:, None])
+        scale, place = hints.unit(name, units.get(name), "length"), {"o": np.zeros(1), "c": np.full(1, np.nan)}
+        for kind in (kind for kind in place if entry.get(kind + name) is not None):
+            value, unit = entry[kind + name], units.get(kind + name, units[name])  # by default the axis's
+            factor = hints.unit(kind + name, unit, "length")
+            place[kind] = _numbers(kind + name, value if isinstance(value, list) else [value]) * factor
+        axes.append(values * scale + place["o"][:, None])
         centroid.append(np.broadcast_to(place["c"], len(t)))
     points = np.stack(axes, -1)
     heads = entry.get("head", "?")

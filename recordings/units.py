@@ -28,23 +28,46 @@ MOST_NUMBERS = 1 << 28
 UNEVEN = 0.02
 """Largest deviation of times from even ones, and of frame rates from each other, as a share of a frame."""
 
-PREFIXES = {"": 1.0, "c": 1e-2, "m": 1e-3, "u": 1e-6, "µ": 1e-6, "μ": 1e-6, "n": 1e-9, "k": 1e3}
-LONG = {"": 1.0, "centi": 1e-2, "milli": 1e-3, "micro": 1e-6, "nano": 1e-9}
+PREFIXES = (
+    ("centi", ("c",), 1e-2),
+    ("milli", ("m",), 1e-3),
+    ("micro", ("u", "µ", "μ"), 1e-6),
+    ("nano", ("n",), 1e-9),
+    ("kilo", ("k", "K"), 1e3),
+    ("mega", ("M",), 1e6),
+    ("giga", ("G",), 1e9),
+)
+"""Prefixes of words, their abbreviations, and their values."""
 
 UNITS = {
-    "length": {"micron": 1e-6, "inch": 0.0254, "in": 0.0254},
-    "time": {"sec": 1.0, "min": 60.0, "minute": 60.0, "h": 3600.0, "hour": 3600.0, "d": 86400.0, "day": 86400.0},
-    "angle": {"deg": math.pi / 180, "degree": math.pi / 180},
+    "length": (
+        (("metre", "meter"), ("m",), 1.0),
+        (("micron",), (), 1e-6),
+        (("inch", "inches"), ("in",), 0.0254),
+        (("foot", "feet"), ("ft",), 0.3048),
+    ),
+    "time": (
+        (("second",), ("s", "sec"), 1.0),
+        (("minute",), ("min",), 60.0),
+        (("hour",), ("h", "hr"), 3600.0),
+        (("day",), ("d",), 86400.0),
+    ),
+    "angle": ((("radian",), ("rad",), 1.0), (("degree",), ("deg",), math.pi / 180)),
+    "number": ((("percent",), ("%",), 0.01),),
 }
-"""Units in SI; words may have a plural s."""
+"""Words, abbreviations and SI values of units, which may have a plural s and a prefix of the same form."""
 
-for kind, short, words in (
-    ("length", "m", ("metre", "meter")),
-    ("time", "s", ("second",)),
-    ("angle", "rad", ("radian",)),
-):
-    UNITS[kind] |= {prefix + short: factor for prefix, factor in PREFIXES.items()}
-    UNITS[kind] |= {prefix + word: factor for prefix, factor in LONG.items() for word in words}
+FACTORS = {name: (kind, si) for kind, units in UNITS.items() for *names, si in units for name in sum(names, ())}
+for kind, units in UNITS.items():
+    for words, abbreviations, si in units:
+        for prefix, letters, factor in PREFIXES:
+            for name in (*(prefix + word for word in words), *(a + b for a in letters for b in abbreviations)):
+                FACTORS.setdefault(name, (kind, factor * si))  # "min" is a minute, not a milli-inch
+"""Kind and SI value by name."""
+
+PART = r"([^*/^ ]+)(?:\^(-?\d))?"
+NUMBER = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+"""A factor of a compound unit with its power, and a factor that is a number."""
 
 COUNTED = {"length": ("px", "pixel", "pixels"), "time": ("frame", "frames"), "angle": ()}
 """Units whose size a file does not contain."""
@@ -54,23 +77,22 @@ class Hints:
     """Arguments of a reader for information that a file may lack.
 
     Args:
-        **values: Arguments by name, None or () if they were not given. `unused` has the names of the others that
-            nobody has asked for.
+        **values: Arguments by name, None or () if they were not given. `asked` has the names that a reader has used.
     """
 
     def __init__(self, **values: Any) -> None:
-        self._values = values
-        self.unused = [name for name, value in values.items() if value is not None and value != ()]
+        self._values, self.asked = values, set[str]()
 
     def __getattr__(self, name: str) -> Any:
-        if name in self.unused:
-            self.unused.remove(name)
+        self.asked.add(name)
         return self._values[name]
 
     def check_unused(self) -> None:
         """Raise ValueError if an argument was given that a file has no use for."""
-        if self.unused:
-            raise ValueError(f"{' and '.join(self.unused)} must be left out, because the file has no use for it")
+        given = [name for name, value in self._values.items() if value is not None and value != ()]
+        unused = [name for name in given if name not in self.asked]
+        if unused:
+            raise ValueError(f"{' and '.join(unused)} must be left out, because the file has no use for it")
 
     def need_rate(self, value: float | None = None) -> float:
         """Return the frame rate (Hz) of the hints or, without one, that of the file."""
@@ -98,22 +120,31 @@ class Hints:
         for animal in animals:
             if str(animal) == str(wanted) or (wanted is None and len(animals) == 1):
                 return animal
+        if not animals:
+            raise ValueError(f"file must contain the measurements of a {name}, got none")
         raise ValueError(f"{name} must be one of {shown(animals)}, got {shown(wanted)}")
 
     def unit(self, name: str, text: Any, kind: str) -> float:
-        """Return the factor to SI of a unit of length, time or angle, such as ``um``, ``0.04*s`` or ``pixels``."""
-        value, power = 1.0, 0
-        for sign, part in re.findall(r"([*/ ]|^)([^*/ ]+)", str(text).strip()):
+        """Return the factor to SI of a unit of length, time or angle, such as ``um``, ``0.04*s`` or ``pixels``.
+
+        Products, quotients, integer powers and numbers are those of WCON (``WCON_format.md`` of tracker-commons).
+        """
+        value, powers = 1.0, dict.fromkeys(UNITS, 0)
+        formula = re.sub(r"\s*([*/^])\s*", r"\1", str(text).strip())
+        is_unit = re.fullmatch(rf"{PART}([*/ ]{PART})*", formula)
+        for sign, part, power in re.findall(rf"([*/ ]|^){PART}", formula) if is_unit else ():
             if part in COUNTED[kind]:
-                factor = self.need_scale() if kind == "length" else 1.0 / self.need_rate()
+                of, factor = kind, self.need_scale() if kind == "length" else 1.0 / self.need_rate()
+            elif NUMBER.fullmatch(part):
+                of, factor = "number", float(part) or math.nan
             else:
-                factor = UNITS[kind].get(part, UNITS[kind].get(part.removesuffix("s"), 0.0))
-            power += (-1 if sign == "/" else 1) * (factor > 0.0)
-            if not factor and not (re.fullmatch(r"\d+\.?\d*(?:[eE][-+]?\d+)?", part) and (factor := float(part))):
-                power = 9
-                break
-            value *= 1.0 / factor if sign == "/" else factor
-        if power != 1 or not 0.0 < value < np.inf:
+                of, factor = FACTORS.get(part, FACTORS.get(part.removesuffix("s"), ("", math.nan)))
+            exponent = int(power or 1) * (-1 if sign == "/" else 1)
+            with np.errstate(over="ignore"):
+                value *= float(np.power(factor, float(exponent)))
+            powers[of] = powers.get(of, 0) + exponent
+        others = [power for of, power in powers.items() if of not in (kind, "number")]
+        if powers[kind] != 1 or any(others) or not 0.0 < value < np.inf:
             raise ValueError(f"unit of {name} must be a unit of {kind}, got {shown(text)}")
         return value
 
@@ -136,6 +167,33 @@ def whole_numbers(name: str, values: Any) -> NDArray[np.int64]:
     if not len(array) or not (np.abs(array) < 1e15).all() or (array != np.rint(array)).any():
         raise ValueError(f"{name} must be whole numbers, got {shown(array[~(array == np.rint(array))][:3])}")
     return array.astype(np.int64)
+
+
+def runs(mask: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """Return start and stop (exclusive) of each run of True."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]))).tolist()
+    return list(zip(edges[::2], edges[1::2], strict=True))
+
+
+def stretches(measured: NDArray[np.bool_], longest: float, least: int = 1) -> list[tuple[int, int]]:
+    """Return start and stop of each stretch between gaps of over ``longest`` frames, of ``least`` measured frames."""
+    gaps = [gap for gap in runs(~measured) if gap[1] - gap[0] > longest]
+    bounds = [0, *(edge for gap in gaps for edge in gap), len(measured)]
+    parts = zip(bounds[::2], bounds[1::2], strict=True)
+    return [(start, stop) for start, stop in parts if measured[start:stop].sum() >= least]
+
+
+def within_span(values: Array, rate: float, start: float | None, stop: float | None) -> Array:
+    """Return values (N, ...) of frames, NaN before ``start`` and after ``stop`` (s from the first frame).
+
+    Raises:
+        ValueError: If no frame is left.
+    """
+    seconds, duration = np.arange(len(values)) / rate, (len(values) - 1) / rate
+    first = 0.0 if start is None else number("start (--from)", start, minimum=0.0, maximum=duration)
+    last = duration if stop is None else number("stop (--to)", stop, minimum=first)
+    outside = (seconds < first - 0.5 / rate) | (seconds > last + 0.5 / rate)
+    return np.where(outside.reshape(-1, *[1] * (values.ndim - 1)), np.nan, values)
 
 
 def check_size(frames: int, width: int) -> None:

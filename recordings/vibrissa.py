@@ -13,7 +13,7 @@ from gymnosoma.envs.core.arguments import number, numbers
 from gymnosoma.envs.whisker_chain import Whisker, WhiskerParams
 
 from .smoothing import Array, smooth
-from .units import HIGHEST_RATE, Hints, reading
+from .units import HIGHEST_RATE, Hints, reading, stretches, within_span
 from .whisker_files import read_base
 
 ORDER = 5
@@ -34,8 +34,8 @@ FASTEST = 25.0
 DETAIL = 0.01
 """Share of the squared acceleration that may be faster than the frame rate resolves."""
 
-GAPS = 8.0
-"""Smallest period of the fastest motion, in longest gaps."""
+GAP, GAPS = 3, 8.0
+"""Longest gap of any recording, frames, and smallest period of the fastest motion, in longest gaps."""
 
 STEP = 1e-4
 """Largest time step of the simulation, s."""
@@ -83,13 +83,15 @@ class RecordedBase(OpenLoop):
         measured = np.flatnonzero(np.all([np.isfinite(values) for values in series.values()], 0))
         self.first, last = (int(measured[k]) if len(measured) else -k - 1 for k in (0, -1))
         count = last - self.first + 1
+        _check_gaps(measured, rate)  # before smoothing, which cannot bridge long ones
         if count < 3 * EDGE * rate or count < 4 * ORDER:
             least = f"{3 * EDGE:g} s and {4 * ORDER} frames"
             raise ValueError(f"angle must have at least {least}, got {count} frames at {rate:g} Hz")
         columns, rests = np.zeros((2, count, 3))
+        self._measured: dict[str, NDArray[np.bool_]] = {}
         for name, values in series.items():
             values = values[self.first : last + 1].astype(float)
-            known = ~np.isnan(values)
+            known = self._measured[name] = ~np.isnan(values)
             if name == "angle":
                 values[known] = np.unwrap(values[known])
             smoothed = smooth(values[:, None], ORDER, "reml", known, LARGEST_WEIGHT)
@@ -97,16 +99,15 @@ class RecordedBase(OpenLoop):
             self.noise[name] = float(np.sqrt(np.sum(rest**2) / (known.sum() - smoothed.freedom[0])))
             columns[:, list(MOST).index(name)], rests[:, list(MOST).index(name)] = smoothed.values[:, 0], rest
         self._motion, self.duration = make_interp_spline(np.arange(count) / rate, columns, k=5), (count - 1) / rate
-        fastest = _fastest(columns * ARMS, rests * ARMS, rate)
+        inside = np.all([*self._measured.values()], 0)
+        part = slice(*max(stretches(inside, GAP), key=lambda stretch: stretch[1] - stretch[0]))
+        fastest = _fastest(columns[part] * ARMS, rests[part] * ARMS, rate)
         # Slower cameras can show whisking as slower motion.
         need = FRAMES * (fastest if rate >= 2.0 * FASTEST else FASTEST)
         if rate < need:
             raise ValueError(f"rate must be at least {np.ceil(need):.0f} Hz to resolve this motion, got {rate:g}")
-        longest = max(3.0, rate / (GAPS * max(fastest, 1.0)))
-        for before in np.flatnonzero(np.diff(measured) - 1 > longest):
-            place = f"from frame {measured[before] + 1} to {measured[before + 1] - 1}"
-            raise ValueError(f"gaps must have at most {longest:.0f} frames, got one {place}: cut the recording there")
-        speeds = np.abs(self._motion(np.arange(count) / rate, 1)).max(0)
+        _check_gaps(measured, rate, fastest)
+        speeds = np.abs(self._motion(np.flatnonzero(inside) / rate, 1)).max(0)
         for (name, limits), speed in zip(MOST.items(), speeds, strict=True):
             if speed > limits[0] or self.noise.get(name, 0.0) > limits[1]:
                 si, likely = ("rad", "degrees") if name == "angle" else ("m", "mm or pixels")
@@ -123,6 +124,8 @@ class RecordedBase(OpenLoop):
         length_unit: str | None = None,
         microns_per_pixel: float | None = None,
         y_down: bool | None = None,
+        start: float | None = None,
+        stop: float | None = None,
     ) -> RecordedBase:
         """Read a table, or a file of whisk; `whisker_files` describes the formats.
 
@@ -134,6 +137,7 @@ class RecordedBase(OpenLoop):
             microns_per_pixel (um): Size of a pixel; required for positions in pixels.
             y_down: Whether y points downwards and angles are clockwise; required for positions in pixels, and True by
                 default for files of whisk.
+            start, stop (s): Part of the recording to use, in time from its first frame; all by default.
 
         Raises:
             ValueError: If the file cannot be read, or a required argument is missing, or one is given that has no
@@ -145,7 +149,7 @@ class RecordedBase(OpenLoop):
         with reading("recording", path):
             motion, rate, notes = read_base(path, hints)
             hints.check_unused()
-            base = cls(rate=rate, **motion)
+            base = cls(rate=rate, **{name: within_span(each, rate, start, stop) for name, each in motion.items()})
         base.notes = notes
         return base
 
@@ -154,7 +158,9 @@ class RecordedBase(OpenLoop):
         times, rng = np.arange(round(self.duration * self.rate) + 1) / self.rate, np.random.default_rng(seed)
         columns = dict(zip(MOST, self._motion(times).T, strict=True))
         noisy = {name: columns[name] + sd * rng.standard_normal(len(times)) for name, sd in self.noise.items()}
-        return RecordedBase(rate=self.rate, **noisy)
+        return RecordedBase(
+            rate=self.rate, **{name: np.where(self._measured[name], noisy[name], np.nan) for name in noisy}
+        )
 
     @property
     def start(self) -> dict[str, NDArray[np.float64]]:
@@ -192,6 +198,18 @@ def free_forces(base: RecordedBase, params: WhiskerParams | None = None) -> Traj
     assert run.rows is not None
     inside = (run.time > EDGE) & (run.time < base.duration - EDGE)
     return Trajectory(run.time[inside] + base.first * frame, None, None, whisker, run.rows[inside], run.every)
+
+
+def _check_gaps(measured: NDArray[np.int64], rate: float, fastest: float | None = None) -> None:
+    """Raise ValueError if measured frames have a longer gap than the fastest motion (Hz), if known, allows."""
+    longest = max(float(GAP), rate / (GAPS * max(fastest or 1.0, 1.0)))
+    limit = f"{longest:.0f} frames" if fastest else f"{longest:.0f} frames, or fewer in fast motion"
+    for before in np.flatnonzero(np.diff(measured) - 1 > longest):
+        start, stop = int(measured[before]) + 1, int(measured[before + 1])
+        raise ValueError(
+            f"gaps must have at most {limit}, got one from frame {start} to {stop - 1}: leave it out with "
+            f"--to {(start - 1) / rate:.6g} or --from {stop / rate:.6g} (Python: stop and start of `read`)"
+        )
 
 
 def _fastest(motion: Array, rest: Array, rate: float) -> float:

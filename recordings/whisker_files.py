@@ -18,7 +18,7 @@ from gymnosoma.envs.core.arguments import shown
 
 from .joint_angles import read_columns
 from .motion import arc_length
-from .units import COUNTED, UNITS, Array, Hints, at_even_times, by_frame, whole_numbers
+from .units import COUNTED, FACTORS, Array, Hints, at_even_times, by_frame, whole_numbers
 
 COLUMNS = {
     "angle": ("angle", "theta", "base_angle"),
@@ -93,7 +93,7 @@ def _table(path: Path, hints: Hints) -> tuple[dict[str, Array], dict[str, str | 
     table, names = read_columns(path)
     columns: dict[str, Array] = {}
     units: dict[str, str | None] = {}
-    known = {unit for kind, each in UNITS.items() for unit in (*each, *COUNTED[kind])}
+    known = {*FACTORS, *sum(COUNTED.values(), ())}
     for name, values in zip(names, table.T, strict=True):
         words = [word for word in re.split(r"[^a-zµμ0-9]+", name.lower()) if word]
         unit = words.pop() if len(words) > 1 and {words[-1], words[-1].removesuffix("s")} & known else None

@@ -8,7 +8,7 @@ from gymnosoma.envs.core.model.control import OpenLoop
 from gymnosoma.envs.worm import SineKymogram, Worm, WormParams
 from gymnosoma.envs.worm.params import friction
 from gymnosoma.recordings.medium import ratio_of
-from gymnosoma.recordings.motion import arc_length, even
+from gymnosoma.recordings.motion import arc_length
 
 RATE = 30.0
 """Frames a second."""
@@ -50,6 +50,12 @@ def joints(run, first=0):
     angle = run["rod_angle"][first:]
     rods = 1e-3 / 25 * np.stack([np.cos(angle), np.sin(angle)], -1)
     return run["head"][first:, None] + np.pad(np.cumsum(rods, 1), ((0, 0), (1, 0), (0, 0)))
+
+
+def even(curve, along, places):
+    """Interpolate curves (T, A, 2) of lengths ``along`` (T, A) at ``places`` (T, K), given as shares of the length."""
+    cases = zip(curve, along / along[:, -1:], places, strict=True)
+    return np.array([np.stack([np.interp(share, length, axis) for axis in line.T], 1) for line, length, share in cases])
 
 
 def seen(ends, rng, points=49, noise=2e-6, cut=10e-6, drops=0.05, gap=10, tail=0.0, half=0):

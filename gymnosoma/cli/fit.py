@@ -24,7 +24,7 @@ Files = Annotated[tuple[Path, ...], tyro.conf.arg(metavar="FILE"), tyro.conf.Pos
 AnimalName = Annotated[Literal["worm", "whisker"], tyro.conf.arg(metavar="worm|whisker"), tyro.conf.Positional]
 
 
-FILES = {"rate", "microns_per_pixel", "y_down", "save", "size"}
+FILES = {"rate", "microns_per_pixel", "y_down", "start", "stop", "save", "size"}
 USED = {
     "a whisker": FILES | {"whisker", "angle_unit", "length_unit", "params", "seed"},
     "several worms": (worms := FILES | {"worm", "head", "keypoints", "window", "repeats", "seed"}),
@@ -43,6 +43,8 @@ def fit(
     head: Literal["first", "last", None] = None,
     y_down: Literal[True, False, None] = None,
     keypoints: str = "",
+    start: Annotated[float | None, tyro.conf.arg(name="from")] = None,
+    stop: Annotated[float | None, tyro.conf.arg(name="to")] = None,
     window: float = 1.0,
     sigma: bool = False,
     friction: tuple[float, float] | None = None,
@@ -74,6 +76,9 @@ def fit(
         head: End of the midline that is the head, if the file does not contain it.
         y_down: Whether y increases downwards, if the file is in pixels and does not contain it.
         keypoints: Body parts of a DeepLabCut file from head to tail, separated by commas.
+        start: Time from which the recording is used, s from its first frame; the start by default.
+        stop: Time up to which the recording is used, s; the end by default. Fit the parts of a recording alone if the
+            animal is lost between them.
         window: Time window over which displacements are compared, s.
         sigma: Assume a medium on the paper's line from water to agar, so that the ratio determines b_perp.
         friction: Friction coefficients across and along the body, kg/s.
@@ -111,12 +116,13 @@ def fit(
         raise ValueError(f"files must be one recording (several for worms), got {len(files)}")
     lines = []
     if animal == "whisker":
-        base = recordings.RecordedBase.read(files[0], rate, whisker, angle_unit, length_unit, microns_per_pixel, y_down)
+        units = angle_unit, length_unit, microns_per_pixel, y_down
+        base = recordings.RecordedBase.read(files[0], rate, whisker, *units, start, stop)
         study = recordings.study_vibrissa(base, _read_hair(params), seed)
     else:
         names = tuple(name.strip() for name in keypoints.split(",") if name.strip())
         hints = worm, rate, microns_per_pixel, head, y_down, names
-        lines = [recordings.Midlines.read(path, *hints) for path in files]
+        lines = [recordings.Midlines.read(path, *hints, start, stop) for path in files]
         run = stiffness is not None or any(path.suffix != ".json" for path in outputs)
         how = window, repeats, seed, run, partial(progress_bar, leave=False, delay=3.0)
         study = recordings.study_worms(lines, sigma, friction, stiffness, damping, *how)

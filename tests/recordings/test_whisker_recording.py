@@ -81,19 +81,35 @@ def test_files_of_whisk_are_read(tmp_path, name):
     np.testing.assert_allclose(np.diff(place[:, 1]), np.diff(sway(TIMES)), atol=1e-7)
 
 
+def test_errors_of_a_recording_with_gaps_are_those_of_its_measured_frames():
+    noise = 2e-3 * np.random.default_rng(0).standard_normal(len(TIMES))
+    lost = np.isin(np.arange(len(TIMES)) % 50, (20, 21, 22))
+    bases = [RecordedBase(np.where(gaps, np.nan, whisk(TIMES) + noise), RATE) for gaps in (False & lost, lost)]
+    assert bases[0].noise["angle"] == pytest.approx(bases[1].noise["angle"], rel=0.1)
+    errors = [np.std(base.repeated(0)._motion(TIMES)[lost, 0] - base._motion(TIMES)[lost, 0]) for base in bases]
+    assert errors[1] > 1.2 * errors[0]
+
+
 def test_gaps_at_the_start_are_left_out():
     base = RecordedBase(np.where(TIMES < 0.06, np.nan, whisk(TIMES)), RATE)
     assert base.first == 30 and free_forces(base).time[0] == pytest.approx(0.162)
 
 
-GAP = np.where((TIMES > 0.199) & (TIMES < 0.219), np.nan, whisk(TIMES))
+def lost(start, stop):
+    frames = np.arange(len(TIMES))
+    return np.where((start * RATE <= frames) & (frames < stop * RATE), np.nan, whisk(TIMES))
 
 
 WRONG = [("angle", np.zeros(100)), ("angle", np.full(501, np.inf)), ("x", np.zeros(500)), ("rate", 0.0)]
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "message"), [(*each, each[0]) for each in WRONG] + [("angle", GAP, "100 to 109")]
+    ("name", "value", "message"),
+    [(*each, each[0]) for each in WRONG]
+    + [
+        ("angle", lost(0.2, 0.22), "at most 3 frames, got one from frame 100 to 109"),
+        ("angle", lost(0.2, 0.7), "from frame 100 to 349: leave it out with --to 0.198 or --from 0.7"),
+    ],
 )
 def test_wrong_recordings_are_refused(name, value, message):
     with pytest.raises(ValueError, match=message):

@@ -68,14 +68,28 @@ def test_a_group_of_worms_gives_its_medium(sigma, group, each):
 
 
 def recorded(
-    sigma, count, seed, rate=RATE, points=49, stays=0, along=0, noise=2e-6, tail=0, drift=0, half=0, jumps=0, scale=1.0
+    sigma,
+    count,
+    seed,
+    rate=RATE,
+    points=49,
+    stays=0,
+    along=0,
+    noise=2e-6,
+    tail=0,
+    drift=0,
+    half=0,
+    jumps=0,
+    scale=1.0,
+    seconds=10.0,
+    lost=(),
 ):
-    """Motions of worms of 10 s; noise is ``stays`` of that a frame before, ``along`` of that a point before.
+    """Motions of worms; noise is ``stays`` of that a frame before, ``along`` of that a point before.
 
     The ``tail`` (share) is never seen, water drifts (m/s), in ``half`` frames one half of the worm is seen, and in
-    ``jumps`` frames it is 0.2 mm away.
+    ``jumps`` frames it is 0.2 mm away. From and to the times ``lost`` (s), no worm is seen.
     """
-    runs, first = worms(sigma, count, 10.0, rate, seed)
+    runs, first = worms(sigma, count, seconds, rate, seed)
     rng = np.random.default_rng(seed)
     found = []
     for run in runs:
@@ -87,6 +101,8 @@ def recorded(
                 now += share * before
         flow = np.arange(len(lines))[:, None, None] / rate * drift * np.array([0.6, 0.8])
         lines[25::25][:jumps] += 0.2e-3
+        for start, stop in lost:
+            lines[round(rate * start) : round(rate * stop)] = np.nan
         found.append(Midlines.from_array(lines + white + flow, rate, scale=scale).smoothed())
     return found
 
@@ -115,6 +131,61 @@ def test_frames_elsewhere_are_rejected_alone():
     assert np.flatnonzero(_elsewhere(centre, frames, 1e-3)).tolist() == [20, 30, 31]
 
 
+@pytest.fixture(scope="module", params=[0.1, 0.65])
+def longer(request):
+    """What a tracker makes of a swimmer or a crawler in 30 s (751, 49, 2) m, its medium, and its motion."""
+    (run,), first = worms(request.param, 1, 30.0, 25.0, seed=4)
+    lines = seen(joints(run, first), np.random.default_rng(4), drops=0, gap=0)
+    return lines, request.param, Midlines.from_array(lines, 25.0).smoothed()
+
+
+@pytest.mark.parametrize("name", ["1 s", "10 s", "1 and 4 s", "1, 3 and 10 s"])
+def test_a_worm_that_is_lost_for_seconds(longer, name):
+    """Length, period and medium are those of the recording without gaps."""
+    lines, sigma, usual = longer
+    lines = lines.copy()
+    for start, stop in LOST[name]:
+        lines[25 * start : 25 * stop] = np.nan
+    motion = Midlines.from_array(lines, 25.0).smoothed()
+    assert motion.length == pytest.approx(usual.length, rel=2e-3)
+    assert motion.period == pytest.approx(usual.period, rel=0.05)
+    assert (motion.noise, motion.jitter) == pytest.approx((usual.noise, usual.jitter), rel=0.1)
+    assert len(motion.gaps) == len(LOST[name])
+    edge = motion.reliable & (np.abs(np.subtract.outer(motion.time, np.ravel(LOST[name]))).min(1) > 0.2)
+    np.testing.assert_allclose(motion.joint_angle[edge], usual.joint_angle[edge], atol=0.1)
+    fit = fit_medium(motion, repeats=4)
+    assert fit.interval[0] <= sigma <= fit.interval[1] and np.diff(fit.interval) < 0.06
+    out = forces(motion, fit)
+    start, stop = (4 * 25 * second for second in LOST[name][0])
+    ways = [np.hypot(*(centre[stop] - centre[start])) for centre in (out["refit_centre"], motion.centre)]
+    assert ways[0] == pytest.approx(ways[1], abs=20e-6)
+
+
+def test_a_worm_that_turns_round_while_it_is_lost_keeps_its_head(longer):
+    lines, _, usual = longer
+    turned = 2.0 * lines[300].mean(0) - lines[300:]
+    lines = np.concatenate([lines[:300], np.full((100, 49, 2), np.nan), turned])
+    motion = Midlines.from_array(lines, 25.0).smoothed()
+    assert "changed places" not in motion.report and "lost from 12 to 16 s" in motion.report
+    np.testing.assert_allclose(motion.joint_angle[1620:], usual.joint_angle[1220:], atol=0.1)
+
+
+def test_frames_far_from_the_others_and_alone_are_named(longer):
+    lines, _, usual = longer
+    far = lines.copy()
+    far[250:300] = np.nan
+    far[300:] += 0.1
+    with pytest.raises(ValueError, match=r"250 are elsewhere; frames 0 to 249 \(0 to 9.96 s\) are far"):
+        Midlines.from_array(far, 25.0).smoothed()
+    alone = np.concatenate([lines, np.full((2000, 49, 2), np.nan), lines[-1:]])
+    motion = Midlines.from_array(alone, 25.0).smoothed()
+    np.testing.assert_array_equal(motion.rod_angle, usual.rod_angle)
+    assert "1 midlines left out" in motion.report
+    lines = np.where((np.arange(751) % 40 < 7)[:, None, None], lines, np.nan)
+    with pytest.raises(ValueError, match="at least 8 frames without a gap of more than 1 s"):
+        Midlines.from_array(lines, 25.0).smoothed()
+
+
 def test_what_a_tracker_misses_is_found():
     """Half a worm in three frames; a tail that is 3% short, in water that drifts by 5 um/s; few points."""
     (usual,) = recorded(0.5, 1, 1)
@@ -134,8 +205,8 @@ def test_what_a_tracker_misses_is_found():
         ({"rate": 6.0}, "record with at least"),
         ({"half": 90}, "usable in 80% of the frames"),
         ({"scale": 10.0}, "10 times too far apart"),
-        ({"scale": 1e-3}, "0.001 times too far apart"),
-        ({"scale": 1e6}, "pass --microns-per-pixel 1 "),
+        ({"scale": 1e-3}, "1000 times too close together"),
+        ({"scale": 1e6}, "in um, not in m, 1e.06 times too far apart: pass scale=1e-06"),
         ({"scale": 4.0}, "a worm's length"),
     ],
 )
@@ -188,6 +259,34 @@ def test_intervals_hold(camera):
         halves.append(0.5 * np.diff(fit.interval).item())
     print(f"{camera}: {groups} of 6 groups, {alone} of 12 worms; half width {np.median(halves):.3f}")
     assert groups >= 5 and alone >= 10 and np.median(halves) <= 0.05
+
+
+LOST = {
+    "1 s": ((8, 9),),
+    "3 s": ((9, 12),),
+    "10 s": ((12, 22),),
+    "1 and 4 s": ((6, 7), (18, 22)),
+    "3 times 2 s": ((5, 7), (13, 15), (21, 23)),
+    "1, 3 and 10 s": ((5, 6), (10, 13), (17, 27)),
+}
+"""Times (s) at which a worm is lost, in recordings of 30 s."""
+
+
+@pytest.mark.slow
+def test_intervals_hold_for_lost_worms():
+    """In at least 22 of 24 recordings of one worm each, of four media; lengths and periods are those of no gap."""
+    hold, offs = 0, []
+    for seed, (name, lost) in enumerate(LOST.items()):
+        for sigma in (0.1, 0.35, 0.65, 0.9):
+            how = {"seconds": 30.0, "stays": 0.5, "along": 0.5, "rate": 25.0}
+            (usual,), (motion,) = (recorded(sigma, 1, 8300 + seed, **how, lost=gaps) for gaps in ((), lost))
+            fit = fit_medium(motion)
+            low, high = fit.interval
+            hold += low <= sigma <= high
+            offs.append((motion.length / usual.length - 1.0, motion.period / usual.period - 1.0))
+            told = f"{fit.sigma:.3f} | {low:.3f} to {high:.3f} | {'yes' if low <= sigma <= high else 'no'}"
+            print(f"| {name} | {sigma} | {told} | {offs[-1][0]:+.2%} | {offs[-1][1]:+.1%} |")
+    assert hold >= 22 and np.abs(offs).max(0)[0] < 5e-3 and np.abs(offs).max(0)[1] < 0.05
 
 
 def test_a_worm_alone_and_what_the_ratio_does_not_depend_on():
