@@ -706,4 +706,4 @@ def swim(xs, ks, steps, dt, links, scheme, substeps):
 def kernels_of(step: Any, scheme: int, prepare: Any = nothing) -> tuple[Any, Any]:
     """Return the batch kernels of a step that calls `move_body`, with one scheme, because all take long to compile."""
     others = dict.fromkeys(set(METHODS) - {METHODS[scheme]}, nothing)
-    return batch_kernel(variant(step, METHODS[scheme], **others), BROKEN, prepare=prepare)
+    return batch_kernel(variant(step, METHODS[scheme], **others), BROKEN, prepare=prepare, wide=False)

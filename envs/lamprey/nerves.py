@@ -248,10 +248,10 @@ def fictive(xs, ks, steps, dt, circuit):
         step_circuit(xs, ks, circuit, dt, cut)
 
 
-REFERENCE = batch_kernel(swim_reference, BROKEN, prepare=prepare_reference)
+REFERENCE = batch_kernel(swim_reference, BROKEN, prepare=prepare_reference, wide=False)
 
 FICTIVE = {
-    euler: batch_kernel(for_steps(fictive, euler), BROKEN, together=False, prepare=prepare_fictive)
+    euler: batch_kernel(for_steps(fictive, euler), BROKEN, together=False, prepare=prepare_fictive, wide=False)
     for euler in (False, True)
 }
 """Kernels of a circuit without the body, as in fictive swimming, with Runge-Kutta and with Euler steps."""

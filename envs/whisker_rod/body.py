@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from ..core.kernels.jit import kernel
-from ..core.kernels.lanes import batch_kernel, record
+from ..core.kernels.lanes import batch_kernel, one_pass, record
 from ..core.kernels.maths import asinh, exp, log, sincos
 
 FLIPPED, BURIED, WILD, BROKEN = 1.0, 2.0, 3.0, 4.0
@@ -227,9 +227,7 @@ def _eliminate(x, k, dt):
     n, lanes = x.segment_angle.shape
     omega, alpha, cos, sin = x.segment_rate, x.segment_acceleration, x.cosine, x.sine
     _begin_at_tip(k)
-    # A loop with one pass, which the compiler cannot predict. Without it, LLVM tries to hoist the comparison of address
-    # ranges out of the loop over i, fails because i decreases, and drops the vector code.
-    once = int(dt / dt)
+    once = one_pass(dt)
     for i in range(n - 1, -1, -1):
         for _ in range(once):
             for e in range(lanes):

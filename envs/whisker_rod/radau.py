@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from ..core.kernels.jit import kernel
-from ..core.kernels.lanes import batch_kernel, record
+from ..core.kernels.lanes import batch_kernel, one_pass, record
 from ..core.kernels.maths import asinh, exp, log, sincos
 from .body import (
     BROKEN,
@@ -161,7 +161,7 @@ def published_work(n: int) -> np.dtype:
 def _factor(x, k, dt):
     """Eliminate the rod from tip to base in both systems with two unit forces on the tip, as in `body._eliminate`."""
     n, lanes = x.segment_angle.shape
-    once = int(dt / dt)  # as in `body._eliminate`
+    once = one_pass(dt)
     for i in range(3):
         for j in range(3):
             for m in range(3):
@@ -257,7 +257,7 @@ def _add(field, i, e, value):
 def _balance(x, k, dt, stage):
     """Move the rod to a stage, and compute the residual torques, its tip, and the wrench on its base."""
     n, lanes = x.segment_angle.shape
-    once = int(dt / dt)  # as in `body._eliminate`
+    once = one_pass(dt)
     a, b = COEFFICIENTS[stage], SQUARED[stage]
     c, square = dt * NODES[stage], dt * dt
     acceleration, missing, node = k.acceleration, k.missing, k.node
@@ -331,7 +331,7 @@ def _balance_all(x, k, dt):
 def _reduce(x, k, dt):
     """Eliminate the residual torques from tip to base, and compute the changes of the tip's velocity at the stages."""
     n, lanes = x.segment_angle.shape
-    once = int(dt / dt)  # as in `body._eliminate`
+    once = one_pass(dt)
     for i in range(3):
         for e in range(lanes):
             k.tip_change[i, 0, e] = k.tip_change[i, 1, e] = 0.0

@@ -20,6 +20,7 @@ from llvmlite.binding import get_host_cpu_name
 from gymnosoma.envs.core import files as core_files
 from gymnosoma.envs.core.kernels import cache as kernel_cache
 from gymnosoma.envs.core.kernels import jit, lanes, maths, target
+from gymnosoma.envs.core.kernels.jit import prange
 
 AVOIDING = ("skylake-avx512", "cascadelake", "cooperlake", "icelake-server", "sapphirerapids", "emeraldrapids")
 """Processors that have vectors of 512 bits, which LLVM avoids."""
@@ -352,26 +353,25 @@ def test_kernels_index_as_python_does():
     assert all(np.array_equal(a, b) for a, b in zip(ours, numpys, strict=True))
 
 
-def _increased(rows):
-    for j in range(rows[0].numbers.shape[0]):
+def _increased(ids, rows):
+    for j in prange(rows[0].numbers.shape[0]):
         for e in range(rows[0].numbers.shape[1]):
             rows[0].numbers[j, e] += 1.0
 
 
+def stepped(width, wide=False):
+    """A loop over rows, compiled in memory for a block of lanes."""
+    compiled, _ = jit.serial_and_threaded(_increased, wide=wide)
+    compiled._cache = numba.core.caching.NullCache()
+    compiled(np.zeros(1, int), np.zeros(1, lanes.in_lanes(np.dtype([("state", "f8", 512)]), width)))
+    return compiled
+
+
 @pytest.mark.skipif(get_host_cpu_name() not in AVOIDING, reason="LLVM uses the widest vectors of this processor")
-def test_long_blocks_alone_have_vectors_of_512_bits():
-    wide = []
-    for width in (1, 16):
-        compiled = jit.kernel(_increased)
-        compiled._cache = numba.core.caching.NullCache()
-        compiled(np.zeros(1, lanes.in_lanes(np.dtype([("state", "f8", 512)]), width)))
-        wide += ["zmm" in compiled.inspect_asm(compiled.signatures[0])]
-    assert wide == [False, True]
-
-
-def _increased_all(ids, rows):
-    for _ in ids:
-        rows[0].numbers[0, 0] += 1.0
+@pytest.mark.parametrize(("width", "wide"), [(1, False), (1, True), (16, False), (16, True)])
+def test_wide_blocks_alone_have_vectors_of_512_bits(width, wide):
+    compiled = stepped(width, wide)
+    assert ("zmm" in compiled.inspect_asm(compiled.signatures[0])) is (wide and width > 1)
 
 
 @pytest.mark.parametrize(("width", "count"), [(1, 1), (16, 2)])
@@ -383,9 +383,7 @@ def test_a_step_of_one_animal_is_optimised_once(monkeypatch, width, count):
         return builder(*options, loops=loops, **others)
 
     monkeypatch.setattr(target, "pass_builder", note)
-    compiled = jit.kernel(_increased_all)
-    compiled._cache = numba.core.caching.NullCache()
-    compiled(np.zeros(1, int), np.zeros(1, lanes.in_lanes(np.dtype([("state", "f8", 4)]), width)))
+    stepped(width)
     assert sum(passes) == count
 
 

@@ -58,6 +58,11 @@ class Dispatcher(_CPUDispatcher):
     """Compiles a function for each signature, with `KernelRecord` for records."""
 
     inline = False
+    """Whether the kernel is inlined into its callers."""
+    stepping = False
+    """Whether the kernel is a loop that steps rows."""
+    wide = False
+    """Whether such a loop has vectors of 512 bits, see `batch_kernel`."""
 
     def compile(self, sig: Any) -> Any:
         """Compile the function for a tuple of argument types, and return its entry point."""

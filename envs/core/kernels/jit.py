@@ -52,16 +52,14 @@ else:
     from .target import Kernel as _DISPATCHER
 
 
-def compile_kernel(
-    function: Callable[..., Any], parallel: bool = False, label: str | None = None, inline: bool = False
-) -> Any:
-    """Compile a function to machine code kept on disk; other kernels call a translated part, which may be `inline`."""
+def _compile(function: Callable[..., Any], inline: bool = False, parallel: bool = False, **about: Any) -> Any:
+    """Compile a function to machine code kept on disk; ``about`` are attributes of the `Dispatcher`."""
     # Kernels do not allocate memory, so references are not counted (`_nrt`), and C does not call them.
     options = {"nopython": True, "error_model": "numpy", "parallel": parallel, "forceinline": inline, "_nrt": False}
     dispatcher = _DISPATCHER(function, targetoptions={**options, "no_cfunc_wrapper": True})
+    vars(dispatcher).update(about, inline=inline)
     if os.path.isfile(function.__code__.co_filename):  # not entered interactively
-        dispatcher._cache = Cache(function, (_DISPATCHER.__name__,), label)
-    dispatcher.inline = inline
+        dispatcher._cache = Cache(function, (_DISPATCHER.__name__, dispatcher.wide), about.get("label"))
     return dispatcher
 
 
@@ -70,7 +68,7 @@ def kernel(function: Callable[..., Any]) -> Any:
 
     Division by zero gives inf or NaN, because an exception would prevent vectorisation.
     """
-    return compile_kernel(function)
+    return _compile(function)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
@@ -79,7 +77,7 @@ def inlined(function: Callable[..., Any]) -> Any:
     LLVM does not inline large functions, and then accesses their records through pointers. A function with many callers
     would be compiled once per caller.
     """
-    return compile_kernel(function, inline=True)
+    return _compile(function, inline=True)
 
 
 @functools.cache
@@ -132,23 +130,28 @@ def _variant(function: Any, name: str, constants: frozenset[tuple[str, Any]]) ->
     if plain is not function and not changed:
         return function
     copy = rebound(plain, f"{plain.__qualname__}_{name}", **changed)
-    return compile_kernel(copy, inline=getattr(function, "inline", True))
+    return _compile(copy, inline=getattr(function, "inline", True))
 
 
 def serial_and_threaded(
-    function: Callable[..., Any], name: str | None = None, module: str | None = None, **constants: Any
+    function: Callable[..., Any],
+    name: str | None = None,
+    module: str | None = None,
+    wide: bool = False,
+    **constants: Any,
 ) -> tuple[Any, Any]:
-    """Compile a function written with ``prange`` twice: serial and threaded.
+    """Compile a loop over rows that is written with ``prange`` twice: serial and threaded.
 
-    The two have different names in the cache. A function that is compiled several times with other ``constants`` for
-    its global names, such as other kernels, needs a ``name`` and a ``module`` for each.
+    The two have different names in the cache. Functions with the same code, such as closures over different kernels,
+    need a ``name`` and a ``module`` for each. ``constants`` replace some of the function's global names. For ``wide``
+    see `batch_kernel`.
     """
     twins = []
     for suffix in ("", "_threaded"):
         twin = rebound(function, (name or function.__qualname__) + suffix, module, **constants)
         animal, what = twin.__module__.split(".")[-2:][0], twin.__qualname__.split(".")[-1]
         label = f"{animal} ({what.replace('_rows', '').replace('_', ' ').strip() or 'rows'})"
-        twins.append(compile_kernel(twin, bool(suffix), label))
+        twins.append(_compile(twin, parallel=bool(suffix), label=label, stepping=True, wide=wide))
     return twins[0], twins[1]
 
 

@@ -238,6 +238,16 @@ def count_equal(drives, h, until, first, width):
 
 
 @kernel
+def one_pass(x):
+    """Return 1 for a positive number ``x``, which LLVM cannot predict.
+
+    Around a loop over lanes, ``for _ in range(one_pass(dt))`` is a loop with one pass. Without it, if the loop further
+    out counts down, LLVM tries to hoist the comparison of address ranges out of it, fails, and drops the vector code.
+    """
+    return int(x / x)
+
+
+@kernel
 def nothing(xs, ks, *arguments):
     """Do nothing, as the default of ``prepare``, or in place of a kernel that a `variant` does not need."""
 
@@ -278,7 +288,9 @@ def rows_loop(step: Any, prepare: Any, broken: float, together: bool) -> Callabl
     return advance_rows
 
 
-def batch_kernel(step: Any, broken: float, together: bool = True, prepare: Any = nothing) -> tuple[Any, Any]:
+def batch_kernel(
+    step: Any, broken: float, together: bool = True, prepare: Any = nothing, wide: bool = True
+) -> tuple[Any, Any]:
     """Compile the loop that advances rows with a step kernel in blocks of lanes; serial and threaded.
 
     Each free thread takes the next block, counted in ``taken`` (1,), because cores and blocks differ in speed.
@@ -296,12 +308,16 @@ def batch_kernel(step: Any, broken: float, together: bool = True, prepare: Any =
             drives are not combined.
         prepare (kernel): Called as ``prepare(xs, ks, *arguments)`` after rows are copied into lanes, to compute
             quantities from the parameters.
+        wide: Whether blocks of several lanes have vectors of 512 bits on processors for which LLVM prefers 256 bits
+            (Intel's Xeons): the whisker chain is faster with them, the lamprey slower. On other processors kernels have
+            the widest vectors in any case (AMD's Zen 5: 64 rows of any animal take 0.62 to 0.98 of the time with 256
+            bits, a single row the same). Results do not depend on it.
 
     Returns:
         pair of kernels: For `Stepper`.
     """
     loop, function = rows_loop(step, prepare, broken, together), step.py_func
-    return serial_and_threaded(loop, f"{function.__module__}.{function.__qualname__}_rows", function.__module__)
+    return serial_and_threaded(loop, f"{function.__module__}.{function.__qualname__}_rows", function.__module__, wide)
 
 
 @kernel

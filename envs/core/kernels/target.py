@@ -1,19 +1,24 @@
-"""Target of numba for kernels, which compiles faster than numba alone and leaves other code as it is.
+"""Target of numba for kernels, which makes faster code than numba alone in less time, and leaves other code as it is.
 
-numba optimises each kernel, makes machine code and a Python wrapper for it, links it into all kernels that call it, and
-optimises those again. Here a kernel that another one calls is only translated (:class:`PartCompiler`) and is optimised
-once, in its caller. Results are identical to the bit, because no permitted optimisation changes them.
+Two parts, marked below:
 
-The target has its own contexts, code generator and compilers, so that functions of other packages are compiled by numba
-as if this package did not exist. This file and `lowering` use private names of numba that differ between its versions:
-`jit` imports them for tested versions only.
+* Speed of steps: the optimiser's two passes and the width of vectors. Steps are up to a fifth faster.
+* Compile time: numba optimises each kernel, makes machine code and a Python wrapper for it, links it into all kernels
+  that call it, and optimises those again. Here a kernel that another one calls is only translated
+  (:class:`PartCompiler`) and is optimised once, in its caller. Compiling takes a third to a half of the time.
+
+Results are identical to the bit, because no permitted optimisation changes them. The target has its own contexts, code
+generator and compilers, so that functions of other packages are compiled by numba as if this package did not exist.
+
+This file and `lowering` use private names of numba that differ between its versions: `jit` imports them for tested
+versions only, and ``GYMNOSOMA_PLAIN_NUMBA=1`` does without them. If numba changes, `test_kernel_cache.py` and
+`test_plain_numba.py` fail.
 """
 
 from __future__ import annotations
 
 import functools
 import gc
-from types import FunctionType, SimpleNamespace
 from typing import Any
 
 import numba
@@ -33,9 +38,6 @@ from .dispatcher import Dispatcher, own
 
 NAME = "gymnosoma"
 """Name of the target."""
-
-LONG = 1 << 15
-"""Bytes of a block beyond which vectors of 512 bits are faster: of several lanes, or of a lamprey with its cord."""
 
 
 def linked(library: Any) -> list[Any]:
@@ -73,56 +75,34 @@ class _Codegen(JITCPUCodegen):
     _library_class = _Library
     twice = True
 
-    def choose_options(self, kinds: Any) -> None:
+    def choose_options(self, kernel: Kernel, kinds: Any) -> None:
         """Choose how to optimise a kernel with arguments of these types.
 
-        Kernels of records are optimised ``twice`` only if they step rows, which have numbers, in several lanes or none.
-        Long blocks have vectors of 512 bits, which LLVM avoids on some processors.
+        Kernels of records are optimised ``twice`` only if they step rows, in several lanes or without lanes. In several
+        lanes, ``wide`` kernels have vectors of 512 bits, which LLVM avoids on some processors.
         """
         options: dict[str, Any] = {"opt": 3}
         self._customize_tm_options(options)
         records = [each.dtype for each in kinds if isinstance(getattr(each, "dtype", None), types.Record)]
-        blocks = [each for each in records if "numbers" in each.fields]
-        counted = any(isinstance(getattr(each, "dtype", None), types.Integer) for each in kinds)
-        self.twice = not records or (counted and all(each.typeof("numbers").shape[-1] > 1 for each in blocks))
-        if any(each.size > LONG for each in blocks) and "+avx512f" in self._tm_features:
+        lanes = [each.typeof("numbers").shape[-1] for each in records if "numbers" in each.fields]
+        self.twice = not records or (kernel.stepping and all(count > 1 for count in lanes))
+        if kernel.wide and any(count > 1 for count in lanes) and "+avx512f" in self._tm_features:
             options["features"] += ",-prefer-256-bit"
         self._tm = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(**options)
 
 
-class _Refreshed:
-    """Context that looks through numba's registries only after they have grown."""
-
-    _registries: Any
-    _size = -1
-
-    def refresh(self) -> None:
-        size = sum(len(entries) for registry in self._registries for entries in vars(registry).values())
-        if size != self._size:
-            super().refresh()  # type: ignore[misc]
-            self._size = size
-
-
-class _Context(_Refreshed, CPUContext):
+class _Context(CPUContext):
     def init(self) -> None:
         super().init()
         self._internal_codegen = _Codegen("gymnosoma.exec")
 
-    @functools.cache  # noqa: B019 (there is one context)
-    def get_abi_sizeof(self, ty: Any) -> int:
-        """Return the size of a type, for which numba compiles a module."""
-        return super().get_abi_sizeof(ty)
-
     def load_additional_registries(self) -> None:
-        """Load numba's modules once; later, only what has been registered since, such as intrinsics."""
-        if not self._registries:
-            rtsys.initialize(cpu_target.target_context)
-            super().load_additional_registries()
-            from .lowering import REGISTRY  # imports much that is only needed to compile
+        """Load numba's implementations, and those of this target."""
+        rtsys.initialize(cpu_target.target_context)
+        super().load_additional_registries()
+        from .lowering import REGISTRY  # imports much that is only needed to compile
 
-            self.install_registry(REGISTRY)
-        for registry in list(self._registries):
-            self.install_registry(registry)
+        self.install_registry(REGISTRY)
 
 
 class _Function(types.Function):
@@ -136,7 +116,7 @@ register_model(_Function)(models.OpaqueModel)
 _function = functools.cache(lambda kind: _Function(kind.templates))
 
 
-class _Typing(_Refreshed, numba_typing.Context):
+class _Typing(numba_typing.Context):
     def init(self) -> None:
         self._calls: dict[Any, Any] = {}
 
@@ -197,19 +177,6 @@ def pass_builder(machine: Any, level: int, unroll: bool = False, loops: bool = F
     return llvm.create_pass_builder(machine, options)
 
 
-class _Passes(PassManager):
-    """Passes without numba's reports, for which it prints all types before each pass."""
-
-    def _runPass(self, index: int, pss: Any, internal_state: Any) -> None:
-        pss.analysis = self._analysis
-        run = type(pss).run_pass
-        names = {**run.__globals__, "postproc": _POSTPROC} if "postproc" in run.__globals__ else run.__globals__
-        FunctionType(run.__code__, names, closure=run.__closure__)(pss, internal_state)
-
-
-_POSTPROC = SimpleNamespace(PostProcessor=lambda *_: SimpleNamespace(run=lambda *_, **__: None))
-"""Nothing, in place of an analysis of lifetimes after several passes, which generators and references need."""
-
 _NEEDLESS = (
     "FindLiterallyCalls IRLegalization IRProcessing InlineClosureLikes InlineInlinables InlineOverloads "
     "LiteralPropagationSubPipelinePass LiteralUnroll MakeFunctionToJitFunction NopythonRewrites WithLifting"
@@ -230,7 +197,7 @@ class PartCompiler(Compiler):
         managers = super().define_pipelines()
         if self.state.flags.auto_parallel.enabled or self.state.flags.nrt:
             return managers
-        manager = _Passes("nopython")
+        manager = PassManager("nopython")
         manager.passes = [each for each in managers[0].passes if each[0].__name__ not in _NEEDLESS]
         manager.finalize()
         return [manager]
@@ -241,9 +208,13 @@ class KernelCompiler(PartCompiler):
 
     library = staticmethod(lambda *named: None)  # numba makes it
 
+    def __init__(self, kernel: Kernel, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._kernel = kernel
+
     def compile_extra(self, func: Any) -> Any:
         """Compile a function, without garbage collections: numba creates millions of objects with little garbage."""
-        self.state.targetctx.codegen().choose_options(self.state.args)
+        self.state.targetctx.codegen().choose_options(self._kernel, self.state.args)
         collects = gc.isenabled()
         gc.disable()
         try:
@@ -297,7 +268,7 @@ class Kernel(Part):
     """Compiles a kernel for Python. Kernels call its part, other functions a copy for the target of numba."""
 
     def __init__(self, py_func: Any, locals: Any = None, targetoptions: Any = None) -> None:
-        super().__init__(py_func, locals, targetoptions, KernelCompiler)
+        super().__init__(py_func, locals, targetoptions, functools.partial(KernelCompiler, self))
 
     def compile(self, sig: Any) -> Any:
         """Compile the function for a tuple of argument types, and return its entry point."""
