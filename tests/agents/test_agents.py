@@ -2,7 +2,6 @@
 
 import csv
 import json
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -36,13 +35,6 @@ def test_actions_encode_control_angles():
     angles = envs.batch.rows["control_angle"] + np.random.default_rng(0).uniform(-0.3, 0.3, (3, 24))
     envs.step(envs.task.action_from_drive(angles))
     np.testing.assert_allclose(envs.batch.rows["control_angle"], angles, atol=1e-7)  # float32 actions
-
-
-def test_modes_encode_what_they_can():
-    task = gymnasium.make(SWIM, actions="modes").unwrapped.task
-    actions = np.random.default_rng(0).uniform(-0.05, 0.05, (5, 6))  # no faster than commands may change
-    memory, rows = np.zeros(5, task.memory), task.animal.rows(5)
-    np.testing.assert_allclose(task.action_from_drive(task.hooks.command(actions, rows, memory)), actions, atol=1e-7)
 
 
 def test_a_result_does_not_depend_on_the_number_of_rows():
@@ -149,25 +141,6 @@ def test_a_run_folder_is_complete(run):
     assert [row["policy"] for row in rows] == ["run", *references_of(SWIM), "random", "trained"]
     steps = trained(run)
     assert steps == sorted(set(steps)) and steps[-1] >= 10_000
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("evaluate", "WormSwim-v0", "--policy", "missing"), "policy must be one of random, .* got 'missing'"),
-        (("evaluate", "WormCrawl-v0", "--policy", "run"), "was trained for gymnosoma/WormSwim-v0"),
-        (("train", "WormSwim-v0", "--episodes", "0"), "episodes must be an integer from 1 to"),
-        (("train", "WormSwim-v0", "--folder", "none", "--resume"), "config.json' cannot be read"),
-    ],
-)
-def test_errors_are_one_clear_line(run, monkeypatch, arguments, message, error_of):
-    for name, files in (("cut", ("checkpoint.zip", "config.json")), ("bare", ("policy.safetensors",))):
-        (run / name).mkdir(exist_ok=True)
-        for file in files:
-            (run / name / file).write_bytes((run / "run" / file).read_bytes()[:2000])
-    monkeypatch.chdir(run)
-    line = error_of(*arguments)
-    assert re.search(message, line), line
 
 
 def trained(folder):

@@ -1,12 +1,14 @@
 """What a command needs is checked before anything is computed: arguments, extras, a display, a free target."""
 
 import re
+import shutil
 import sys
 
 import pygame
 import pytest
 
 from gymnosoma.agents.learning import training
+from gymnosoma.agents.policies.lookup import shipped
 from gymnosoma.agents.support import files
 from gymnosoma.envs.core.draw import view
 from gymnosoma.envs.core.kernels.lanes import Stepper
@@ -40,8 +42,15 @@ def idle(tmp_path, monkeypatch):
         (("train", SWIM, "--env", "histry=4"), "env: argument .histry. is not known; did you mean history"),
         (("train", SWIM, "--folder", "taken"), "folder 'taken' already contains a run"),
         (("train", SWIM, "--seeds", "2", "--folder", "taken", "--processes", "2"), "'taken-1' already contains a run"),
+        (("train", SWIM, "--episodes", "0"), "episodes must be an integer from 1 to"),
+        (("train", SWIM, "--folder", "none", "--resume"), "config.json' cannot be read"),
         (("evaluate", SWIM, "--option", "sigm=1"), "options: sigm is not known"),
-        (("evaluate", SWIM, "--json-file", "none/a.json"), "save must be a file in an existing folder"),
+        (("evaluate", SWIM, "--policy", "missing"), "policy must be one of random, .* got 'missing'"),
+        (("evaluate", "WormCrawl-v0", "--policy", "policy"), "was trained for gymnosoma/WormSwim-v0"),
+        (("evaluate", SWIM, "--json-file", "none/a.json"), "save must be a file in an existing folder.*none/a.json"),
+        (("evaluate", SWIM, "--json-file", "folder.json"), "save must be a .*folder.json"),
+        (("evaluate", SWIM, "--json-file", f"{'x' * 300}.json"), "save must be a .*x.json"),
+        (("render", SWIM, "--save", "none/x.png"), "save must be a file in an existing folder, got "),
         (("benchmark", "run", SWIM, "--policy", "nobody"), "policy must be"),
         (("simulate", "worm", "--film", "x.gif", "--size", "999999999x9"), "size: width must be"),
         (("simulate", "worm", "--csv", "x.csv", "--slow", "0"), "slow must be"),
@@ -61,6 +70,8 @@ def test_it_is_checked_before_anything_is_computed(idle, tmp_path, monkeypatch, 
         (tmp_path / name).mkdir()
         (tmp_path / name / "config.json").touch()
     (tmp_path / "file-3").touch()
+    (tmp_path / "folder.json").mkdir()
+    shutil.copytree(shipped("gymnosoma/WormSwim-v0"), tmp_path / "policy")
     real = files.find_spec
     monkeypatch.setattr(files, "find_spec", lambda name: None if name == "PIL" else real(name))
     monkeypatch.setitem(sys.modules, "h5py", None)

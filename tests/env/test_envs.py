@@ -291,6 +291,19 @@ def test_reference_finishes_its_episode(env_id):
         assert result.info["is_success"].all()
 
 
+def test_actions_come_back_from_drives(env_id):
+    """In each mode that commands a drive; where it is late or changes slowly, after a while."""
+    for mode in task_of(env_id).action_modes:
+        env = gymnasium.make(env_id, **({} if env_id == ADDED[1] else {"actions": mode, "split": "paper"})).unwrapped
+        if not env.task.drives or mode == "residual":
+            continue
+        env.reset(seed=0)
+        action = 0.05 * np.random.default_rng(0).uniform(-1.0, 1.0, env.action_space.shape)
+        for _ in range(60):
+            drive = env.task.hooks.command(action[None], env.batch.rows, env.batch.memory)
+        np.testing.assert_allclose(env.task.action_from_drive(drive)[0], action, atol=1e-6, err_msg=mode)
+
+
 def test_zero_actions_are_the_animals_own_controller(env_id):
     """By default, alone and side by side; the controller's own actions are rounded to float32."""
     if env_id in ADDED:
@@ -300,12 +313,12 @@ def test_zero_actions_are_the_animals_own_controller(env_id):
     env, agent, first = gymnasium.make(env_id), own.make(other, 0), np.ones(3, bool)
     (_, _), (observations, _), _ = envs.reset(seed=7), other.reset(seed=7), env.reset(seed=7)
     totals = np.zeros((2, 3))
-    for _ in range(100):
-        _, rewards, over, *_ = envs.step(np.zeros(envs.action_space.shape))
+    for _ in range(600):
+        _, rewards, over, cut, _ = envs.step(np.zeros(envs.action_space.shape))
         assert rewards[0] == env.step(np.zeros(env.action_space.shape))[1]
         observations, owned, *_ = other.step(agent.act(observations, first))
         first[:] = False
         totals += rewards, owned
-        if over.any():
+        if (over | cut).any():
             break
     assert totals[0] == pytest.approx(totals[1], rel=1e-4, abs=1e-5) and totals[0].std() > 0.0

@@ -332,6 +332,7 @@ FAULTS = {
         "hexadecimal": Fault(
             ("damping = 0.1", "damping = 0x" + "1" * 9000), "body.upper.joint.damping must be a number"
         ),
+        "undeclared": Fault(("input.triceps", "input.tricep"), "input 'tricep' is not declared"),
         "no list": Fault(("[0, -9.81, 0]", "3"), "model.gravity must be a list of 3 numbers, got 3"),
         "truth": Fault(
             ("mass = 2.0", "mass = true"), "body.upper.inertial.mass must be a number of at least 0, got True"
@@ -351,6 +352,7 @@ FAULTS = {
             "segments = 9\n[output]\nmuscles = 'h'\n[[projection]]\nfrom = 'h'\n", "projection must have target"
         ),
     },
+    "worm.toml": {"signal": Fault(('signal = "joint_angle"', "signal = 5"), "signal must be a name, got 5")},
     "recipe.toml": {
         "no value": Fault("steps = ", "recipe '.*recipe.toml': .*(Invalid|Expected)"),
         "flight": Fault("flight = 1", "recipe '.*recipe.toml': .*key must be one of algorithm, .*, got 'flight'"),

@@ -65,19 +65,6 @@ def test_escape_of_the_cord(bearing, distance):
     assert run["centre"][-1] @ goal == pytest.approx(distance, abs=0.01)
 
 
-@pytest.mark.parametrize("mode", ["motoneuron", "muscle", "brainstem"])
-@pytest.mark.full
-def test_actions_come_back_from_drives(mode):
-    """Where the drive is late, after a while."""
-    env = gymnasium.make("gymnosoma/LampreyEscape-v0", actions=mode).unwrapped
-    env.reset(seed=0, options={"weakness": 0.0})
-    action = env.action_space.sample()
-    for _ in range(50):
-        drive = env.task.hooks.command(action[None].astype(float), env.batch.rows, env.batch.memory)
-    assert env.task.action_from_values(drive)[0] == pytest.approx(action, abs=1e-6)
-    assert env.task.action_from_drive(drive)[0] == pytest.approx(action, abs=1e-6)
-
-
 def test_what_is_added_to_the_steered_cord(monkeypatch):
     """Three cosines a side, in the proportion of the amplitude, from head to tail; the sum ends at what is possible."""
     monkeypatch.setattr(Escape, "lag", 1e-9)

@@ -113,6 +113,16 @@ def test_rows_whose_neurons_overflow_break_down():
     )
 
 
+def test_a_spindle_rests_where_its_muscle_does():
+    models = [asset("spindle") for _ in range(3)]
+    del models[0]["neuron"]["ia"]["rest"], models[2]["neuron"]["ia"]["rest"]
+    models[1]["neuron"]["ia"]["rest"] = 0.15 + 0.14  # slack and optimal length
+    one, two = (load(model).arrays for model in models[:2])
+    assert all(np.array_equal(one[name], two[name]) for name in one)
+    models[2]["muscle"]["biceps"]["model"] = {"type": "proportional", "max_force": 600.0}
+    refuse(lambda: load(models[2]), "neuron.ia.rest is missing")
+
+
 # Constants of muscles
 
 

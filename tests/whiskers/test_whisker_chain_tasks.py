@@ -231,21 +231,6 @@ def test_motions_need_no_environment(make):
     assert (np.abs(own - seen).max(0) < 1e-6 * np.abs(own).max(0)).all()
 
 
-@pytest.mark.parametrize("env_id", [*IDS, *(f"gymnosoma/Whisker{name}-v0" for name in ("Sweep", "Regulate"))])
-def test_zero_actions_are_the_animal(env_id):
-    """Also with one row, to the bit; its controller outside the environment reads and acts in float32."""
-    own, zero = (evaluate(env_id, find_policy(env_id, name), 8) for name in ("baseline", "zero"))
-    assert zero.returns == pytest.approx(own.returns, rel=1e-6, abs=1e-4) and zero.returns.std() > 0.01
-    env, envs = gymnasium.make(env_id), gymnasium.make_vec(env_id, num_envs=3)
-    assert env.unwrapped.task.actions == "residual"
-    env.reset(seed=1)
-    envs.reset(seed=[0, 1, 2])
-    for _ in range(60):
-        reward = env.step(np.zeros(env.action_space.shape, np.float32))[1]
-        assert reward == envs.step(np.zeros(envs.action_space.shape, np.float32))[1][1]
-    assert env.unwrapped.batch.rows[0] == envs.batch.rows[1] and env.unwrapped.batch.memory[0] == envs.batch.memory[1]
-
-
 @pytest.mark.parametrize("env_id", IDS)
 def test_actions_add_to_the_animal(env_id):
     task = gymnasium.make(env_id, noise=0.0).unwrapped.task
