@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gymnosoma.envs.core.arguments import printable
-from gymnosoma.envs.neuromechanic.model.tables import is_possible
+from gymnosoma.envs.neuromechanic.model.reader import Names
+from gymnosoma.envs.neuromechanic.model.tables import MUSCLE, is_possible
 
 Vector = NDArray[np.float64]
 
@@ -95,6 +97,7 @@ class Importer:
         self.source, self.gravity, self.report = source, gravity, Report()
         self.body: dict[str, Any] = {}
         self.curve: dict[str, Any] = {}
+        self.tables: dict[str, dict[str, Any]] = defaultdict(dict)
         self.inputs: list[str] = []
         self.masses: dict[str, list[tuple[float, Vector, Vector]]] = {}
         self._names: dict[tuple[str, Any], str] = {}
@@ -125,8 +128,27 @@ class Importer:
                 entry["exact"] = True
                 self.report.taken.append(f"inertia of {name}, unchanged although physically impossible")
 
-    def finish(self, partial: bool, tables: Mapping[str, Any]) -> tuple[dict[str, Any], Report]:
-        """Return the description with those ``tables`` that are not empty, and the report.
+    def add_muscle(self, name: str, course: dict[str, Any], model: dict[str, Any]) -> None:
+        """Add a muscle with an input of its own, from the keys of its path and of its ``model``.
+
+        Raises:
+            ValueError: If the builder of models would refuse the muscle, by the same checks.
+        """
+        muscle = course | {"excitation": f"input.{name}", "model": model}
+        led = {name for name, body in self.body.items() if not body["joint"].keys().isdisjoint(("follows", "fixed"))}
+        free = [name for name in self.body if name not in led]
+        entries = {"body": [*free, *led], "joint": free, "curve": self.curve, "cylinder": self.tables["cylinder"]}
+        MUSCLE.read(muscle, f"muscle.{name}", Names({kind: tuple(labels) for kind, labels in entries.items()}))
+        self.tables["muscle"][name] = muscle
+        self.inputs.append(name)
+
+    def add_motor(self, name: str, joint: str, gain: float) -> None:
+        """Add a motor with an input of its own."""
+        self.tables["motor"][name] = {"joint": joint, "from": f"input.{name}", "gain": gain}
+        self.inputs.append(name)
+
+    def finish(self, partial: bool) -> tuple[dict[str, Any], Report]:
+        """Return the description and the report.
 
         Raises:
             ValueError: If parts were refused, unless ``partial``.
@@ -134,6 +156,7 @@ class Importer:
         if self.report.refused and not partial:
             refused = "; ".join(self.report.refused)
             raise ValueError(f"model {str(self.source)!r} has parts that are not supported: {refused}")
+        tables = self.tables | {"inputs": self.inputs, "body": self.body, "curve": self.curve}
         description = {"schema": 1, "gravity": self.gravity.tolist()}
         return description | {name: table for name, table in tables.items() if table}, self.report
 

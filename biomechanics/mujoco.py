@@ -54,12 +54,9 @@ class _MujocoImporter(Importer):
 
     def __init__(self, source: Any, m: Any, mujoco: Any) -> None:
         super().__init__(source, m.opt.gravity)
+        self.tables |= {"body": self.body, "frame": {}, "curve": self.curve, "cylinder": {}, "muscle": {}, "motor": {}}
         self.m, self.kinds = m, mujoco.mjtObj
         self.find = lambda kind, i: mujoco.mj_id2name(m, kind, i)
-        self.frame: dict[str, Any] = {}
-        self.surface: dict[str, Any] = {}
-        self.muscle: dict[str, Any] = {}
-        self.motor: dict[str, Any] = {}
         self.places = [Place("ground", np.eye(3), np.zeros(3))]
         self.leads = {i: (i, np.poly1d([1.0, 0.0])) for i in range(m.njnt)}
 
@@ -122,7 +119,7 @@ class _MujocoImporter(Importer):
                 body, p = own, p - at
             self.places.append(Place(body, R, p))
             label = self.find(self.kinds.mjOBJ_BODY, b) or f"body{b}"
-            self.frame[self.name(label, "joint", ("body", b))] = self.places[-1].frame()
+            self.tables["frame"][self.name(label, "joint", ("body", b))] = self.places[-1].frame()
             parts = (float(m.body_mass[b]), R @ m.body_ipos[b] + p, R @ _turn(m.body_iquat[b]))
             if body != "ground" and parts[0] > 0.0:
                 inertia = parts[2] @ np.diag(m.body_inertia[b]) @ parts[2].T
@@ -172,29 +169,30 @@ class _MujocoImporter(Importer):
                 value = np.ravel(getattr(m, field)[a])
                 if value.any() and not (field[-5:] == "range" and np.array_equal(value, [0.0, 1.0])):
                     self.report.ignored.append(f"{field[9:]} of actuator {own}: {' '.join(f'{x:g}' for x in value)}")
-            try:
-                if m.actuator_forcelimited[a]:
-                    raise ValueError("limits of the force (forcerange) are not supported")
-                if m.actuator_trntype[a] == 3 and m.actuator_gaintype[a] == 2:
-                    self.muscle[own] = self.pull(a, own)
-                    self.report.taken.append(f"muscle {own}")
-                elif m.actuator_trntype[a] == 0 and m.actuator_gaintype[a] == 0 and m.actuator_biastype[a] == 0:
-                    j = int(m.actuator_trnid[a, 0])
-                    if m.jnt_type[j] < 2 or self.leads[j][0] != j or m.actuator_dyntype[a] != 0:
-                        raise ValueError(
-                            "it must have no activation dynamics, and its joint must be an independent hinge or slide"
-                        )
-                    gain = float(m.actuator_gainprm[a, 0] * m.actuator_gear[a, 0])
-                    self.motor[own] = {"joint": self.joint_name(j), "from": f"input.{own}", "gain": gain}
-                    self.report.taken.append(f"motor {own}")
-                else:
-                    raise ValueError("supported are muscles on tendons, and motors on joints")
-                self.inputs.append(own)
-            except ValueError as error:
-                self.report.refused.append(f"actuator {own}: {error}")
+            self.attempt(f"actuator {own}", self.actuator, a, own)
+
+    def actuator(self, a: int, own: str) -> None:
+        """Convert a muscle or a motor."""
+        m = self.m
+        if m.actuator_forcelimited[a]:
+            raise ValueError("limits of the force (forcerange) are not supported")
+        if m.actuator_trntype[a] == 3 and m.actuator_gaintype[a] == 2:
+            model = self.pull(a, own)
+            self.add_muscle(own, {"path": list(self.path(int(m.actuator_trnid[a, 0])))}, model)
+            self.report.taken.append(f"muscle {own}")
+        elif m.actuator_trntype[a] == 0 and m.actuator_gaintype[a] == 0 and m.actuator_biastype[a] == 0:
+            j = int(m.actuator_trnid[a, 0])
+            if m.jnt_type[j] < 2 or self.leads[j][0] != j or m.actuator_dyntype[a] != 0:
+                raise ValueError(
+                    "it must have no activation dynamics, and its joint must be an independent hinge or slide"
+                )
+            self.add_motor(own, self.joint_name(j), float(m.actuator_gainprm[a, 0] * m.actuator_gear[a, 0]))
+            self.report.taken.append(f"motor {own}")
+        else:
+            raise ValueError("supported are muscles on tendons, and motors on joints")
 
     def pull(self, a: int, own: str) -> dict[str, Any]:
-        """Return the keys of a muscle; the length range of its tendon determines optimal and slack length."""
+        """Return the keys of a muscle's model; the length range of its tendon determines optimal and slack length."""
         m = self.m
         low, high, force, scale, lmin, lmax, vmax, fpmax, fvmax = map(float, m.actuator_gainprm[a, :9])
         shortest, longest = m.actuator_lengthrange[a]
@@ -208,7 +206,7 @@ class _MujocoImporter(Importer):
             self.report.ignored.append(f"tausmooth of actuator {own}: {m.actuator_dynprm[a, 2]:g}")
         optimal = float(longest - shortest) / (high - low)
         shape = dict(zip((name for name, _, _ in MUJOCO_CURVES), (lmin, lmax, fvmax, fpmax), strict=True))
-        model = {
+        return {
             "type": "rigid_tendon",
             "curves": "mujoco",
             "max_force": force if force >= 0.0 else scale / max(float(m.actuator_acc0[a]), 1e-15),
@@ -222,7 +220,6 @@ class _MujocoImporter(Importer):
             },
             **shape,
         }
-        return {"path": list(self.path(int(m.actuator_trnid[a, 0]))), "excitation": f"input.{own}", "model": model}
 
     def path(self, tendon: int) -> Iterator[Any]:
         """Yield the points, wrapping surfaces and pulleys of a tendon."""
@@ -257,7 +254,7 @@ class _MujocoImporter(Importer):
                 entry["side"] = (R @ (side / np.linalg.norm(side) if side.any() else np.eye(3)[0])).tolist()
                 entry |= {} if sphere else {"rule": "mujoco"}
             own = f"{own}_{self.object_name(self.kinds.mjOBJ_SITE, site, 'site')}"
-        self.surface.setdefault(own, entry)
+        self.tables["cylinder"].setdefault(own, entry)
         return own
 
     def rest(self) -> None:
@@ -325,13 +322,4 @@ def read_mujoco(source: Any, partial: bool = False) -> tuple[dict[str, Any], Rep
     importer.actuators()
     importer.rest()
     importer.report.taken.append(f"joints: {', '.join(importer.body)}")
-    tables = {
-        "body": importer.body,
-        "frame": importer.frame,
-        "curve": importer.curve,
-        "cylinder": importer.surface,
-        "muscle": importer.muscle,
-        "motor": importer.motor,
-        "inputs": importer.inputs,
-    }
-    return importer.finish(partial, tables)
+    return importer.finish(partial)

@@ -64,9 +64,7 @@ def _spring(importer: o.OpenSimImporter, force: o.Element) -> None:
 def _motor(importer: o.OpenSimImporter, force: o.Element) -> None:
     joint, _, _ = _coordinate(importer, force)
     name = importer.name(force.get("name", ""), "muscle", force)
-    motor = {"joint": joint, "from": f"input.{name}", "gain": o.number_of(force, "optimal_force", 1.0)}
-    importer.tables["motor"][name] = motor
-    importer.inputs.append(name)
+    importer.add_motor(name, joint, o.number_of(force, "optimal_force", 1.0))
     importer.report.taken.append(f"CoordinateActuator {name} of {joint}")
 
 
@@ -112,5 +110,4 @@ def read_osim(source: str | Path, partial: bool = False) -> tuple[dict[str, Any]
     for room in ("MarkerSet", "ControllerSet", "ProbeSet", "ContactGeometrySet", "ComponentSet"):
         if entries := o.objects(importer.model, room):
             importer.report.ignored.append(f"{room}: {len(entries)} entries")
-    own = {"inputs": importer.inputs, "body": importer.body, "curve": importer.curve}
-    return importer.finish(partial, {**importer.tables, **own})
+    return importer.finish(partial)

@@ -120,8 +120,7 @@ def muscle(importer: o.OpenSimImporter, force: o.Element) -> None:
                 f"{len(surfaces)} surfaces of {name}, with the shortest path around them; if two touch one segment, "
                 "lengths from OpenSim 4.6 are some mm shorter, as it mixes results of different iterations"
             )
-    importer.tables["muscle"][name] = entry | {"excitation": f"input.{name}", "model": model}
-    importer.inputs.append(name)
+    importer.add_muscle(name, entry, model)
     importer.report.taken.append(f"{kind} {name}")
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import posixpath
 import re
-from collections import defaultdict
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -242,7 +241,6 @@ class OpenSimImporter(Importer):
     def __init__(self, source: Path) -> None:
         self.model = parse(source)
         super().__init__(source, numbers_of(self.model, "gravity", "0 -9.80665 0"))
-        self.tables: dict[str, dict[str, Any]] = defaultdict(dict)
         self.places: dict[str, Place] = _Places(ground=Place("ground", np.eye(3), np.zeros(3)))
         self.paths: dict[str, Element] = {}
         self.path_of: dict[Element, str] = {}

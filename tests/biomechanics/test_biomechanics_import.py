@@ -208,6 +208,17 @@ def test_what_is_not_supported_is_refused_by_name(tmp_path):
     assert "CoordinateActuator push on hip_flexion_r, which is locked" in import_model(path)[1].ignored
 
 
+def test_a_muscle_that_the_builder_refuses_is_refused_by_name(tmp_path):
+    text = (OPENSIM / "leg6dof9musc.osim").read_text()
+    path = tmp_path / "slack.osim"
+    path.write_text(text.replace("<tendon_slack_length>0.38353904<", "<tendon_slack_length>0<", 1))
+    description, report = import_model(path, partial=True)
+    assert report.refused == [
+        "Thelen2003Muscle bifemlh_r: muscle.bifemlh_r.model.slack_length must be a number greater than 0, got 0.0"
+    ]
+    assert len(Neuromechanic(description).model.muscles) == 8
+
+
 def test_limits_of_a_coordinate_add_up_and_may_cross(tmp_path):
     """Models damp a joint everywhere by limits whose low bound is not below the high one."""
     text = (OPENSIM / "leg6dof9musc.osim").read_text()
