@@ -9,6 +9,7 @@ from recorded import RATE, joints, seen, worms
 
 from gymnosoma import __version__
 from gymnosoma.cli.fit import fit
+from gymnosoma.cli.main import main
 
 
 @pytest.fixture(scope="module")
@@ -18,6 +19,14 @@ def recording(tmp_path_factory):
     path = tmp_path_factory.mktemp("recording") / "worm.npy"
     np.save(path, seen(joints(run, first), np.random.default_rng(0), gap=0))
     return path
+
+
+def test_a_part_is_fitted_from_the_command_line(recording, monkeypatch, capsys):
+    options = ["--rate", "30", "--from", "0.5", "--to", "4.5", "--repeats", "2"]
+    monkeypatch.setattr("sys.argv", ["gymnosoma", "fit", "worm", str(recording), *options])
+    main()
+    said = capsys.readouterr().out
+    assert "frames 15 to 135 kept" in said and "sigma = 0.5" in said
 
 
 def columns(path):

@@ -90,6 +90,15 @@ def test_errors_of_a_recording_with_gaps_are_those_of_its_measured_frames():
     assert errors[1] > 1.2 * errors[0]
 
 
+def test_a_part_of_a_recording(tmp_path):
+    np.savetxt(tmp_path / "base.csv", lost(0.4, 0.5), "%.12g", header="angle", comments="")
+    with pytest.raises(ValueError, match=r"frame 200 to 249: leave it out with --to 0.398 or --from 0.5"):
+        RecordedBase.read(tmp_path / "base.csv", rate=RATE)
+    for start, stop, first, duration in ((None, 0.398, 0, 0.398), (0.5, None, 250, 0.5)):
+        base = RecordedBase.read(tmp_path / "base.csv", rate=RATE, start=start, stop=stop)
+        assert base.first == first and base.duration == pytest.approx(duration)
+
+
 def test_gaps_at_the_start_are_left_out():
     base = RecordedBase(np.where(TIMES < 0.06, np.nan, whisk(TIMES)), RATE)
     assert base.first == 30 and free_forces(base).time[0] == pytest.approx(0.162)

@@ -11,6 +11,7 @@ from trackers import deeplabcut, wcon, write_csv, write_tierpsy, write_wcon
 
 from gymnosoma.recordings import Midlines
 from gymnosoma.recordings.smoothing import smooth
+from gymnosoma.recordings.units import Hints
 
 
 @pytest.fixture(scope="module")
@@ -237,3 +238,98 @@ def test_files_of_sleap_are_read(tmp_path, lines, name):
     same(Midlines.read(tmp_path / name, worm="a", **how), few)
     with pytest.raises(ValueError, match="worm must be one of"):
         Midlines.read(tmp_path / name, **how)
+
+
+UNITS = {
+    "length": {
+        "mm": 1e-3,
+        "micrometres": 1e-6,
+        "µm": 1e-6,
+        "microns": 1e-6,
+        "Km": 1e3,
+        "Mm": 1e6,
+        "gigameters": 1e9,
+        "inch": 0.0254,
+        "inches": 0.0254,
+        "12*in": 0.3048,
+        "in / 72": 0.0254 / 72,
+        "ft": 0.3048,
+        "foot": 0.3048,
+        "feet": 0.3048,
+        "mm^2/m": 1e-6,
+        "50*%*cm": 5e-3,
+    },
+    "time": {
+        "sec": 1.0,
+        "hr": 3600.0,
+        "h": 3600.0,
+        "min": 60.0,
+        "days": 86400.0,
+        "ks": 1e3,
+        "kiloseconds": 1e3,
+        "Ms": 1e6,
+        "megaseconds": 1e6,
+        "Gs": 1e9,
+        "gigaseconds": 1e9,
+        "0.04*s": 0.04,
+        "1/s^-1": 1.0,
+    },
+}
+WRONG_UNITS = (
+    "",
+    "1",
+    "min",
+    "mm^2",
+    "mm**2",
+    "msecond",
+    "millis",
+    "0*mm",
+    "1/0*mm",
+    "s",
+    "mm/s",
+    None,
+    "1e99*m^9/m^8",
+)
+
+
+def test_units_are_those_of_wcon():
+    """By its `WCON_format.md` and the units of tracker-commons' reader."""
+    for kind, units in UNITS.items():
+        for text, factor in units.items():
+            assert Hints().unit("x", text, kind) == pytest.approx(factor, rel=1e-12), text
+    for text in WRONG_UNITS:
+        with pytest.raises(ValueError, match="unit of x must be a unit of length, got"):
+            Hints().unit("x", text, "length")
+
+
+def test_a_part_of_a_recording(tmp_path, lines):
+    """Times stay those of the whole."""
+    np.save(tmp_path / "a.npy", lines)
+    midlines = Midlines.read(tmp_path / "a.npy", rate=RATE, start=1.0, stop=3.0)
+    motion, usual = midlines.smoothed(), Midlines(lines[30:91], RATE).smoothed()
+    np.testing.assert_array_equal(motion.rod_angle, usual.rod_angle)
+    np.testing.assert_allclose(motion.time, usual.time + 1.0)
+    for start, stop, name in ((5.0, None, "start"), (-1.0, None, "start"), (2.0, 1.0, "stop")):
+        with pytest.raises(ValueError, match=rf"{name} \(--.*\) must be"):
+            Midlines.read(tmp_path / "a.npy", rate=RATE, start=start, stop=stop)
+
+
+def test_messages_name_the_reason(tmp_path, lines):
+    """A wrong unit of a file, an axis's unit, links, and a file without a worm."""
+    write_wcon(tmp_path / "unit.wcon", lines, units={"t": "s/30", "x": "nm", "y": "nm"})
+    midlines = Midlines.read(tmp_path / "unit.wcon", worm="a")
+    with pytest.raises(ValueError, match="1000 times too close together: the file declares a wrong unit of length"):
+        midlines.smoothed()
+    faults = {
+        "axis.wcon": ({"units": {"t": "s", "x": "furlong", "y": "mm"}}, "unit of x must be a unit of length"),
+        "folder.wcon": ({"files": {"this": "folder", "next": ["../other"]}}, "files in the same folder"),
+        "name.wcon": (
+            {"files": {"this": "_0", "next": ["_1"]}},
+            "this in files must be a part of the name 'name.wcon'",
+        ),
+        "none.wcon": ({"data": []}, "the measurements of a worm, got none"),
+    }
+    for name, (change, message) in faults.items():
+        write_wcon(tmp_path / name, lines, **change)
+        with pytest.raises(ValueError, match=message):
+            Midlines.read(tmp_path / name, worm=None if name == "none.wcon" else "a")
