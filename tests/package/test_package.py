@@ -227,3 +227,10 @@ def test_ci_runs_the_readmes_commands():
     script = (ROOT / ".ci" / "run").read_text()
     [install, tests] = next(line for line in readme.splitlines() if line.endswith("&& pytest")).split(" && ")
     assert f"\n{install}\n" in script and f"\n{tests}\n" in script
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="only git lists the kinds of files")
+def test_a_clone_needs_no_symbolic_links():
+    """Git for Windows writes them as text files."""
+    modes = {line.split()[0] for line in run("git", "ls-files", "-s", cwd=ROOT).splitlines()}
+    assert modes <= {"100644", "100755"}
