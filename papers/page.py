@@ -6,18 +6,16 @@ figures and numbers of one paper, with pictures such as ``docs/papers/worm/figur
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
 from PIL import Image
 
 from gymnosoma.agents.support.files import result
 
-from .paper import PAPERS, Comparison, Paper, load, write_csv
+from .paper import PAPERS, Comparison, Paper, load, read_csv, write_csv
 
 COLUMNS = ("animal", "figure", *(entry.name for entry in fields(Comparison)))
 """Columns of the CSV file of comparisons."""
@@ -40,13 +38,7 @@ def update(path: Path, animal: str, figure: str, comparisons: Sequence[Compariso
 
 def read(path: Path) -> list[Row]:
     """Read a CSV file of comparisons."""
-    with path.open(newline="", encoding="utf-8") as file:
-        rows: list[dict[str, Any]] = list(csv.DictReader(file))
-    numbers = ("low", "high", "ours")
-    return [
-        (row.pop("animal"), row.pop("figure"), Comparison(**row | {name: float(row[name]) for name in numbers}))
-        for row in rows
-    ]
+    return [(row.pop("animal"), row.pop("figure"), Comparison(**row)) for row in read_csv(path)]
 
 
 def write(path: Path, animal: str, figure: str, picture: Path) -> None:

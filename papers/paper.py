@@ -120,11 +120,8 @@ class Comparison:
 def printed(animal: str) -> dict[str, list[Printed]]:
     """Read the numbers printed in an animal's paper, by figure."""
     table: dict[str, list[Printed]] = {}
-    with Path(__file__).with_name(f"{animal}.csv").open(newline="", encoding="utf-8") as file:
-        lines: list[dict[str, Any]] = list(csv.DictReader(file))
-    for line in lines:
-        row = Printed(**line | {name: float(line[name]) for name in ("low", "high")})
-        table.setdefault(row.figure, []).append(row)
+    for line in read_csv(Path(__file__).with_name(f"{animal}.csv")):
+        table.setdefault(line["figure"], []).append(Printed(**line))
     return table
 
 
@@ -228,6 +225,15 @@ def draw(figure: PaperFigure, rows: Sequence[Printed], folder: Path) -> list[Com
     lines = [[getattr(row, name) for name in names] for row in comparisons]
     write_csv(folder / f"{figure.name}_against_paper.csv", names, lines)
     return comparisons
+
+
+def read_csv(path: Path) -> list[dict[str, Any]]:
+    """Read the rows of a table of printed numbers or comparisons."""
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    return [
+        {name: float(text) if name in ("low", "high", "ours") else text for name, text in row.items()} for row in rows
+    ]
 
 
 def write_csv(path: Path, head: Sequence[str], rows: Iterable[Iterable[Any]]) -> None:
