@@ -14,7 +14,7 @@ from ..core.arguments import read_params
 from ..core.circuit.circuit import Circuit
 from ..core.env.spec import ActionField, Field, Hidden, Score
 from ..core.env.task import EpisodeStart, Rows, Task, measures
-from ..core.kernels.maths import total
+from ..core.kernels.maths import mean, total
 from ..core.model.chain import body_frame, to_body_frame
 from ..core.model.control import Floats
 from ..core.model.quantities import Option
@@ -439,8 +439,8 @@ class Waypoints(LampreyTask):
         return self.waypoint(memory)
 
     def goal_axis(self, row):
-        """Return the direction of the body, rad."""
-        return self.heading(row)
+        """Return the mean direction of the body, rad."""
+        return mean(row.link_angle) + math.pi
 
     def begin(self, episodes, rows):
         super().begin(episodes, rows)
