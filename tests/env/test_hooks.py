@@ -68,6 +68,11 @@ class UnknownReport(Turn):
     info_fields = {"turnd": "copy"}
 
 
+class ComparesByIs(Turn):
+    def return_so_far(self, row, memory):
+        return 1.0 if self.actions is self.degrees else 0.0
+
+
 class SetsItself(Turn):
     def return_so_far(self, row, memory):
         self.degrees = 1.0
@@ -102,6 +107,7 @@ def test_an_unknown_score_is_told_at_once():
         (WrongField, "return_so_far, line .*'turnd'.*turned"),
         (WrongShape, "return_so_far, line .*turned must have shape"),
         (WrongIndex, "return_so_far, line .*out of bounds"),
+        (ComparesByIs, "can only compare self.name with None by 'is', got self.actions is self.degrees"),
         (WrongConstant, "WrongConstant.return_so_far, line .*options must be a number"),
         (Unset, "sense leaves observation.direction unset"),
         (Changing, "sense and info must not change"),

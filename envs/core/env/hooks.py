@@ -11,10 +11,12 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+import operator
 import re
 import textwrap
 import types
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -375,10 +377,12 @@ class _Translation(ast.NodeTransformer):
 
     def _decided(self, test: ast.expr) -> Any:
         """Translate a condition; return a constant if it only depends on strings, flags and None of the task."""
-        chain = self._chain(test.left) if isinstance(test, ast.Compare) else None
-        if chain is not None and isinstance(test.ops[0], ast.Is | ast.IsNot):  # type: ignore[attr-defined]
+        if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Is | ast.IsNot):
+            chain = self._chain(test.left)
+            if chain is None or len(test.ops) > 1 or ast.unparse(test.comparators[0]) != "None":
+                raise self._fail(test, f"a hook can only compare self.name with None by 'is', got {ast.unparse(test)}")
             is_none = self._hooks.at((*self._place, *chain)) is None
-            return ast.Constant(is_none is isinstance(test.ops[0], ast.Is))  # type: ignore[attr-defined]
+            return ast.Constant(is_none is isinstance(test.ops[0], ast.Is))
         if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
             inner = self._decided(test.operand)
             return ast.Constant(not inner.value) if isinstance(inner, ast.Constant) else ast.UnaryOp(ast.Not(), inner)
@@ -391,9 +395,10 @@ class _Translation(ast.NodeTransformer):
                     return ast.Constant(end)
             return ast.BoolOp(test.op, rest) if len(rest) > 1 else rest[0] if rest else ast.Constant(not end)
         new = self.visit(test)
-        if any(isinstance(each, ast.Name | ast.Attribute | ast.Call) for each in ast.walk(new)):
+        try:
+            return ast.Constant(_compared(new) if isinstance(new, ast.Compare) else ast.literal_eval(new))
+        except ValueError:  # not a literal
             return new
-        return ast.Constant(eval(compile(ast.fix_missing_locations(ast.Expression(new)), "condition", "eval")))
 
     def visit_If(self, node: ast.If) -> Any:
         test = self._decided(node.test)
@@ -413,6 +418,24 @@ class _Translation(ast.NodeTransformer):
         if isinstance(test, ast.Constant):
             return self.visit(node.body if test.value else node.orelse)
         return ast.copy_location(ast.IfExp(test, self.visit(node.body), self.visit(node.orelse)), node)
+
+
+_COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.In: lambda one, other: one in other,
+    ast.NotIn: lambda one, other: one not in other,
+}
+
+
+def _compared(node: ast.Compare) -> bool:
+    """Return the value of a comparison of literals; raise ValueError if it has other operands."""
+    values = [ast.literal_eval(each) for each in (node.left, *node.comparators)]
+    return all(_COMPARISONS[type(op)](*pair) for op, pair in zip(node.ops, pairwise(values), strict=True))
 
 
 class Record:
