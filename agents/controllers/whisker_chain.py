@@ -13,8 +13,7 @@ from gymnosoma.envs.core.arguments import choice
 from gymnosoma.envs.core.model.control import Controller, Flags, Floats, Values
 from gymnosoma.envs.whisker_chain.analysis import static_stiffness
 from gymnosoma.envs.whisker_chain.params import table
-from gymnosoma.envs.whisker_chain.task import ACCELERATION, RATE, WhiskerTask
-from gymnosoma.envs.whisker_chain.tasks import Hold, Localize, Tap, Whisk
+from gymnosoma.envs.whisker_chain.tasks import ACCELERATION, RATE, Hold, Localize, Tap, Whisk, WhiskerTask
 
 from . import Reference, References, drop_task
 from .base import ByHand, ConstantValues, RowMemory, moved, pressed

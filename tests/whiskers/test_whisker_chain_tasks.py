@@ -12,7 +12,7 @@ from gymnosoma.agents.policies.lookup import find_policy
 from gymnosoma.envs import simulate
 from gymnosoma.envs.core.kernels.maths import normal, uniform
 from gymnosoma.envs.whisker_chain import Whisker
-from gymnosoma.envs.whisker_chain.task import ACCELERATION, DAMPING, RATE, REACH, SENSOR, TWITCH
+from gymnosoma.envs.whisker_chain.tasks import ACCELERATION, DAMPING, RATE, REACH, SENSOR, TWITCH
 
 pytestmark = pytest.mark.full
 
