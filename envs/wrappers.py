@@ -29,8 +29,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
 from .core.arguments import choice, shown, whole, within
-from .core.env.batch import Snapshot, check_array
-from .core.env.environment import BodyEnv
+from .core.env.environment import BodyEnv, Snapshot, check_array
 from .core.env.hooks import Record
 from .core.env.spec import LIMIT, Field, Layout
 from .core.env.task import Rows

@@ -13,7 +13,7 @@ import numpy as np
 
 import gymnosoma
 from gymnosoma.envs.core.arguments import choice, one_of, printable
-from gymnosoma.envs.core.env.batch import SHARED
+from gymnosoma.envs.core.env.environment import SHARED
 from gymnosoma.envs.core.env.task import Task, load_task, task_arguments
 from gymnosoma.envs.wrappers import make_vec
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from gymnosoma.agents.policies.fingerprints import values_digest
 from gymnosoma.envs import Event
 from gymnosoma.envs.core.arguments import whole
-from gymnosoma.envs.core.env.batch import LARGEST, SMALLEST
+from gymnosoma.envs.core.env.environment import LARGEST, SMALLEST
 from gymnosoma.envs.core.files import read_table
 
 Id = Annotated[

@@ -21,7 +21,7 @@ from gymnosoma.agents.support.progress import progress_bar
 from gymnosoma.envs.core.arguments import number, whole
 from gymnosoma.envs.core.draw.canvas import Canvas
 from gymnosoma.envs.core.draw.view import Scene, View, Window, open_display
-from gymnosoma.envs.core.env.batch import FASTEST, LARGEST, SMALLEST
+from gymnosoma.envs.core.env.environment import FASTEST, LARGEST, SMALLEST
 from gymnosoma.envs.core.model.trajectory import Trajectory
 from gymnosoma.envs.wrappers import make_vec
 

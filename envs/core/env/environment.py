@@ -1,10 +1,11 @@
-"""Gymnasium environment of one animal, and the interface it shares with the vector environment."""
+"""Environments: rows of one task, and Gymnasium's environment of one animal, which has one row."""
 
 from __future__ import annotations
 
+import copy
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,13 +17,386 @@ from gymnasium.error import ResetNeeded
 from gymnasium.spaces import Box
 from numpy.typing import ArrayLike, NDArray
 
-from ..arguments import DISPLAYS, choice, plain
-from .batch import RENDER_MODES, Snapshot, TaskBatch
-from .spec import LIMIT, Layout
+from ..arguments import DISPLAYS, choice, plain, shown, whole
+from ..kernels.cache import compile_ahead
+from ..kernels.jit import kernel
+from ..model.animal import MAX_STEPS
+from ..model.events import Event, EventQueue
+from .hooks import interned, is_foreign, try_hooks
+from .options import ResetOptions, Values
+from .spec import LIMIT, SPLITS, Layout
+from .task import Task, load_task, task_arguments
 
 if TYPE_CHECKING:
     from ..draw.view import View
-    from .task import Task
+
+RENDER_MODES = ("rgb_array", "human")
+
+SHARED = ("history", "randomize", "split")
+"""Arguments of all environments that change observations or random values."""
+
+_INSTEAD = {
+    "goal": "GoalObservation",
+    "modes": "ModeObservation",
+    "observation": "ModeObservation or PixelObservation",
+    "pixels": "PixelObservation",
+    **dict.fromkeys(("sensor_noise", "sensor_dropout", "sensor_step"), "DisturbObservation"),
+    "observation_delay": "DelayObservation",
+    "action_delay": "DelayAction",
+}
+"""Wrappers of `gymnosoma.envs.wrappers` by the argument that users may look for."""
+
+FASTEST = 50.0
+"""Highest frame rate, Hz; tasks with a higher control rate are shown in slow motion."""
+
+WIDTH, HEIGHT = 960, 540
+"""Default size of a frame, pixels."""
+
+SMALLEST, LARGEST = 64, 4096
+"""Smallest and largest width and height of a frame, pixels."""
+
+Snapshot = dict[str, Any]
+"""State of environments as plain arrays; can be pickled."""
+
+
+@kernel
+def clip_actions(actions, clipped):
+    """Clip actions to [-1, 1]; return whether all of them are finite.
+
+    Args:
+        actions ((B, n) float)
+        clipped ((B, n) float64): Output.
+
+    Returns:
+        bool
+    """
+    zero = 0.0
+    for b in range(actions.shape[0]):
+        for j in range(actions.shape[1]):
+            a = np.float64(actions[b, j])
+            zero += a * 0.0
+            clipped[b, j] = min(max(a, -1.0), 1.0)
+    return zero == 0.0
+
+
+@kernel
+def close_step(status, ending, elapsed, limit, terminated, truncated, needs_reset):
+    """Find the episodes that a step ends: failed animals and endings of tasks terminate, the time limit truncates.
+
+    Args:
+        status ((B,) float): Status of the animals; 0: no failure.
+        ending ((B,) float): Ending of the tasks; 0: the episode goes on.
+        elapsed ((B,) float): Steps of the episodes; one is added.
+        limit: Steps after which an episode is truncated.
+        terminated, truncated, needs_reset ((B,) bool): Output; ``needs_reset``: either of them.
+    """
+    for b in range(len(status)):
+        elapsed[b] += 1.0
+        terminated[b] = (status[b] != 0.0) | (ending[b] != 0.0)
+        truncated[b] = elapsed[b] >= limit
+        needs_reset[b] = terminated[b] | truncated[b]
+
+
+def _make_task(task: str, arguments: Mapping[str, Any], split: str | None) -> Task:
+    """Make a task from its name, its arguments and the split of its hidden options."""
+    kind = load_task(task)
+    allowed = task_arguments(kind)
+    for key in arguments:
+        if key not in allowed:  # Python's wording: libraries look for it and drop the argument
+            hint = f"allowed are {', '.join((*allowed, *SHARED))}"
+            if key in _INSTEAD:
+                hint = f"wrap the environment in {_INSTEAD[key]} of gymnosoma.envs.wrappers instead"
+            if key == "signals":
+                hint = "call env.unwrapped.signal(name) instead"
+            raise TypeError(f"{kind.__name__} got an unexpected keyword argument {key!r}; {hint}")
+    instance = kind(**arguments)
+    params = getattr(instance.animal, "params", None)
+    for name, requirement in instance.unavailable.items():
+        if (value := getattr(params, name, None)) != getattr(type(params), name, None):
+            raise ValueError(f"params: {name} needs {requirement}, got {shown(value)}")
+    if split is not None:
+        choice("split", split, SPLITS)
+        if split not in ("paper", "robust") and not instance.hidden:
+            raise ValueError(
+                f"split must be 'paper', 'robust' or None for {kind.__name__} (no hidden options), got {split!r}"
+            )
+        instance.split = split
+    return instance
+
+
+def _check_effect(name: str, value: Any, usual: int, requirement: str, effective: bool) -> None:
+    """Raise ValueError if an argument would have no effect."""
+    if not effective and (not isinstance(value, int | np.integer) or value != usual):
+        raise ValueError(f"{name} needs {requirement}, got {shown(value)} without it")
+
+
+def _steps(task: Task) -> int:
+    """Return the number of time steps in a control period."""
+    dt = task.animal.dt
+    steps = 1.0 / (task.control_rate * dt)
+    count = round(steps)
+    if not 1 <= count <= MAX_STEPS or abs(steps - count) > 1e-6 * count:
+        raise ValueError(
+            f"control_rate ({task.control_rate:g} Hz) and dt ({dt:g} s) must give a whole number of time steps per "
+            f"control period, at most {MAX_STEPS}, got {steps:g}"
+        )
+    return count
+
+
+class TaskBatch:
+    """Rows of one task with their memories and random generators, the core of both environments.
+
+    Arguments that are not listed here are as for `BodyEnv`.
+
+    Args:
+        task: Module and class, such as ``"gymnosoma.envs.worm.tasks:Crawl"``.
+        count: Number of rows.
+        randomize: Parameters and options drawn for every episode: name to (low, high), to a
+            `distributions.Distribution`, or to a function of a generator.
+        split ({None, "paper", "train", "within", "test", "robust"}): See `spec.Hidden` and `spec.BODY`.
+        threads: Number of threads that advance the rows.
+        **arguments: Arguments of the task.
+    """
+
+    def __init__(
+        self,
+        task: str,
+        count: int,
+        /,
+        *,
+        history: int = 1,
+        randomize: Mapping[str, Any] | None = None,
+        split: str | None = None,
+        threads: int = 1,
+        render_mode: str | None = None,
+        width: int = WIDTH,
+        height: int = HEIGHT,
+        **arguments: Any,
+    ) -> None:
+        if render_mode is not None:
+            choice("render_mode", render_mode, RENDER_MODES)
+        for name, value, usual in (("width", width, WIDTH), ("height", height, HEIGHT)):
+            whole(name, value, SMALLEST, LARGEST)
+            _check_effect(name, value, usual, "render_mode", render_mode is not None)
+        self.task = _make_task(task, arguments, split)
+        animal = self.task.animal
+        animal.threads = threads
+        choice("score: name", self.task.score.name, ("return", *self.task.gathered("info_fields")))
+        self.steps = _steps(self.task)
+        whole("history", history, maximum=1000)
+        whole("num_envs", count)
+        self.options = ResetOptions(self.task, count, randomize)
+        if self.task.circuit is not None:
+            compile_ahead(self.task.circuit, count)
+            animal.compile(count)  # at the same time
+        self.rows = animal.rows(count)
+        self.rows = self.rows.view(interned(self.rows.dtype))
+        self.memory = np.zeros(count, interned(self.task.memory))
+        self.rngs: list[np.random.Generator] = []
+        self.frames: NDArray[np.float32] = np.zeros((count, history, self.task.layout.size), np.float32)
+        self.ended: tuple[NDArray[Any], NDArray[Any]] = self.rows[:0], self.memory[:0]
+        """Copies of the last rows and memories of the episodes that ended in a step with autoreset mode SAME_STEP."""
+        self._observations: NDArray[Any] | None = None
+        self._infos: NDArray[Any] | None = None
+        self.ids = np.arange(count)
+        self.needs_reset = np.ones(count, np.bool_)
+        """Whether the episode of a row has ended, or has not begun."""
+        self.elapsed = np.zeros(count)
+        """Number of steps in the episode."""
+        self.endings = np.zeros(count)
+        """Endings that the task returned in the last step."""
+        self._no_failures = np.full(count, "", object)
+        self._no_failures.flags.writeable = False  # shared by all infos
+        self.queue = EventQueue(count)
+        self.fps = min(self.task.control_rate, FASTEST)
+        self.view: View | None = None
+        if render_mode is not None:
+            from ..draw.view import View  # other processes do not need pygame
+
+            self.view = View(self.task, count, width, height, self.fps, render_mode == "human")
+
+    def set_parameters(self, values: Mapping[str, ArrayLike]) -> None:
+        """Set physical parameters during episodes, one value for all rows or one per row."""
+        for name, value in self.options.parameters(values, len(self.rows)).items():
+            self.rows[name] = value
+        self._observations = self._infos = None
+
+    def reset(
+        self, ids: NDArray[np.int64], values: Values | None = None, events: Sequence[Event] = (), keep: bool = False
+    ) -> None:
+        """Start episodes in ``ids`` with values and events from `ResetOptions.read`; ``keep`` stores them."""
+        self.needs_reset[ids] = True  # stays so if the reset fails
+        if keep:
+            self.options.keep(ids, values or {}, events)
+        for some, options in self.options.episodes(ids, self.rngs, values or {}):
+            self.task.reset(self.rows, self.memory, some, [self.rngs[i] for i in some], options)
+        self._observations = self._infos = None
+        if is_foreign(type(self.task)):
+            try_hooks(self.task, self.rows[ids], self.memory[ids])
+        for j, i in enumerate(ids):
+            self.queue.set(i, [event.of(j) for event in events] if events else self.options.defaults[i].events)
+        self.frames[ids] = self.task.hooks.observe(self.rows[ids], self.memory[ids])[:, None]
+        self.endings[ids] = self.elapsed[ids] = 0.0
+        self.needs_reset[ids] = False
+        if self.view is not None:
+            self.view.clear(ids)
+            self.view.record(self.rows, self.memory, ids)
+
+    def check_actions(self, actions: ArrayLike, alone: bool = False) -> NDArray[np.float64]:
+        """Check actions (B, n), or (n,) if ``alone``; return them as float64 (B, n), clipped to [-1, 1]."""
+        shape = (len(self.rows), self.task.action_size)
+        try:
+            array = np.asarray(actions)
+            if array.dtype != np.float32:
+                array = array.astype(np.float64, casting="same_kind")
+        except (ValueError, TypeError):
+            raise ValueError(f"action must be an array of real numbers, got {shown(actions)}") from None
+        if array.shape != shape[alone:]:
+            raise ValueError(f"action must have shape {shape[alone:]}, got {array.shape}")
+        array = array.reshape(shape)
+        clipped = np.empty(shape)
+        if not clip_actions(array, clipped):
+            raise ValueError(f"action must be finite, got {shown(array[~np.isfinite(array).all(1)][0])}")
+        return clipped
+
+    def step(self, actions: NDArray[np.float64]) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+        """Advance all rows by one control period; rows that need a reset start an episode instead.
+
+        `terminated` or `over` must be called next.
+
+        Args:
+            actions: Checked actions (B, n).
+
+        Returns:
+            observations, rewards
+        """
+        task, rows, memory = self.task, self.rows, self.memory
+        ids: Any = self.ids
+        resets: Any = ()
+        if np.count_nonzero(self.needs_reset):
+            ids, resets = np.flatnonzero(~self.needs_reset), np.flatnonzero(self.needs_reset)
+        self.queue.apply_due(rows, ids, task.animal.dt)
+        drive = task.hooks.command(actions, rows, memory)
+        task.animal.advance(rows, ids, drive if len(ids) == len(rows) else drive[ids], self.steps)
+        rewards, self.endings, self._observations, self._infos = task.hooks.close(rows, memory)
+        if self.view is not None:
+            self.view.record(rows, memory, ids)
+        if len(resets):
+            self.reset(resets)
+            self.elapsed[resets] = -1.0  # this step does not count
+            rewards[resets] = 0.0
+        return self._stacked(ids), rewards
+
+    def terminated(self) -> bool:
+        """Return whether the last step terminated the episode of the only row."""
+        self.needs_reset[0] = ended = bool(self.endings[0] != 0.0 or self.rows["status"][0] != 0.0)
+        return ended
+
+    def over(self, limit: float) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return which episodes the last step terminated, and which it truncated after ``limit`` steps."""
+        count = len(self.rows)
+        terminated, truncated = np.empty(count, np.bool_), np.empty(count, np.bool_)
+        status = np.ascontiguousarray(self.rows["status"])  # one layout, so that the kernel is compiled once
+        close_step(status, self.endings, self.elapsed, limit, terminated, truncated, self.needs_reset)
+        return terminated, truncated
+
+    def _stacked(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Add the present observations of ``ids`` to the stacked ones, and return a copy of those of all rows."""
+        new, self._observations = self._observations, None  # what is handed out is not kept
+        if new is None:
+            new = self.task.hooks.observe(self.rows, self.memory)
+        if self.frames.shape[1] == 1 and len(ids) == len(self.frames):
+            self.frames[:, 0] = new
+            return new
+        self.frames[ids, :-1] = self.frames[ids, 1:]
+        self.frames[ids, -1] = new[ids]
+        return self.observations()
+
+    def observations(self) -> NDArray[np.float32]:
+        """Return a copy of the stacked observations of all rows."""
+        return self.frames.reshape(len(self.frames), -1).copy()
+
+    def infos(self) -> NDArray[Any]:
+        """Return the quantities in the info of all rows, as records (B,)."""
+        infos, self._infos = self._infos, None
+        return self.task.hooks.close(self.rows, self.memory, False)[3] if infos is None else infos
+
+    def failures(self) -> NDArray[Any]:
+        """Return the reason why the episode of each row failed, or an empty text, as strings (B,)."""
+        if not np.count_nonzero(self.needs_reset):
+            return self._no_failures
+        return np.array([self._failure(i) for i in range(len(self.rows))], object)
+
+    def _failure(self, i: int) -> str:
+        """Return the reason why row ``i`` failed (the animal's before the task's); empty if it did not."""
+        if self.rows["status"][i] != 0.0:
+            return self.task.animal.failures[self.rows["status"][i]]
+        if self.endings[i] == 0.0 or self.task.endings[self.endings[i]].success:
+            return ""
+        return self.task.reason(self.rows[i], self.endings[i])
+
+    def save(self) -> Snapshot:
+        """Copy all states that affect the future."""
+        state = {name: own.copy() for name, own in self._arrays().items()}
+        return {
+            "task": self._name,
+            **state,
+            "generators": [copy.deepcopy(rng.bit_generator.state) for rng in self.rngs],
+            "events": copy.deepcopy(self.queue.waiting),
+            "randomize": self.options.randomize,
+            "kept": copy.deepcopy(self.options.defaults),
+        }
+
+    @property
+    def _name(self) -> str:
+        kind = type(self.task)
+        return f"{kind.__module__}:{kind.__qualname__}"
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        names = ("rows", "memory", "frames", "needs_reset", "elapsed", "endings")
+        return {name: getattr(self, name) for name in names}
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Return to a snapshot of the same task and number of rows."""
+        arrays = self._arrays()
+        parts = {"task", *arrays, "generators", "events", "randomize", "kept"}
+        if not (isinstance(snapshot, Mapping) and parts <= snapshot.keys() and snapshot["task"] == self._name):
+            raise ValueError(f"snapshot must be one of {self._name}, from save(), got {shown(snapshot)}")
+        for name, own in arrays.items():
+            check_array(f"snapshot: {name}", snapshot[name], own)
+        for name, option in self.task.animal.parameters.items():  # kernels use some as indices
+            option.check(f"snapshot: rows: {name}", snapshot["rows"][name])
+        count, states = len(self.rows), snapshot["generators"]
+        for name in ("events", "kept", *(["generators"] if states else [])):
+            if len(snapshot[name]) != count:
+                raise ValueError(f"snapshot: {name} must have an entry for each of {count} rows")
+        rngs = [np.random.default_rng() for _ in states]
+        for rng, state in zip(rngs, states, strict=True):
+            rng.bit_generator.state = copy.deepcopy(state)
+        for name, own in arrays.items():
+            own[...] = snapshot[name]
+        self._observations = self._infos = None
+        self.rngs = rngs
+        self.options.randomize, self.options.defaults = snapshot["randomize"], copy.deepcopy(snapshot["kept"])
+        for i, waiting in enumerate(copy.deepcopy(snapshot["events"])):
+            self.queue.set(i, waiting)
+        if self.view is not None:
+            self.view.clear(self.ids)
+            self.view.record(self.rows, self.memory, self.ids)
+
+
+def check_array(name: str, value: Any, own: NDArray[Any]) -> None:
+    """Raise ValueError if an array of a snapshot differs in form from ``own`` or has numbers that are not finite.
+
+    The memory may contain infinity, but not NaN.
+    """
+    if not (isinstance(value, np.ndarray) and value.dtype == own.dtype and value.shape == own.shape):
+        raise ValueError(f"{name} must be an array of shape {own.shape} and type {own.dtype}, as save() gives it")
+    for part in [...] if own.dtype.names is None else own.dtype.names:
+        numbers = value[part]
+        # Memory may contain infinity, such as the time of a touch before it happens.
+        if (np.isnan(numbers) if name == "snapshot: memory" else ~np.isfinite(numbers)).any():
+            raise ValueError(f"{name} must be finite, got {shown(numbers)} in {part}")
 
 
 class _TaskDocumentation:

@@ -13,8 +13,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
 from ..arguments import shown, whole
-from .batch import TaskBatch
-from .environment import BodyEnv, EnvMixin, render_modes
+from .environment import BodyEnv, EnvMixin, TaskBatch, render_modes
 from .hooks import columns
 
 
