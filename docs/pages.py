@@ -23,7 +23,8 @@ import tyro
 from numba.core.dispatcher import Dispatcher
 
 from gymnosoma.agents.benchmark.tables import markdown as table
-from gymnosoma.agents.policies import card, config
+from gymnosoma.agents.learning import runs
+from gymnosoma.agents.policies import card
 from gymnosoma.agents.policies.registry import references_of, task_class
 from gymnosoma.biomechanics.importer import LARGEST_FILE
 from gymnosoma.cli.main import COMMANDS
@@ -329,7 +330,7 @@ def circuit_keys() -> str:
 def sizes() -> str:
     """Return the table of the largest files that are read."""
     rows = {
-        "policy cards, configurations of runs": min(card.MAX_HEADER, config.MAX_CONFIG),
+        "policy cards, configurations of runs": min(card.MAX_HEADER, runs.MAX_CONFIG),
         "models, circuits, recipes, parameters (TOML)": files.LARGEST_SETTINGS,
         "OpenSim and MuJoCo models (`.osim`, `.xml`)": LARGEST_FILE,
         "tables: drives, kymograms, the base of a whisker, values for `--param`": files.LARGEST_TEXT,
@@ -384,7 +385,7 @@ PUBLIC = {
     "gymnosoma.envs.core.env.environment": ("BodyEnv",),
     "gymnosoma.envs.core.env.vector": ("BodyVectorEnv",),
     "gymnosoma.envs.core.env.task": ("Task",),
-    "gymnosoma.agents.learning.training": ("Training",),
+    "gymnosoma.agents.learning.training": ("TrainConfig", "train"),
     "gymnosoma.agents.learning.sb3_env": ("make_sb3_env",),
 }
 """Public names of each module; an empty tuple means all names that it exports."""

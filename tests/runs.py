@@ -4,6 +4,9 @@ import errno
 import io
 from itertools import pairwise
 
+from gymnosoma.agents.learning import training
+from gymnosoma.agents.learning.training import TrainConfig
+
 SWIM = "gymnosoma/WormSwim-v0"
 
 
@@ -15,6 +18,11 @@ def curve(folder):
     assert all(len(row) == 5 for row in rows)
     assert all(a[0] < b[0] and a[1] <= b[1] and a[2] <= b[2] for a, b in pairwise(rows))
     return [(row[0], *row[2:]) for row in rows]
+
+
+def train(env_id, folder, algorithm=None, *, resume=False, stop=lambda: False, **settings):
+    """Train in a folder, with the settings as arguments."""
+    return training.train(env_id, folder, TrainConfig(algorithm, **settings), resume=resume, stop=stop)
 
 
 class FullDisk(io.FileIO):

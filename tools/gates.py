@@ -141,7 +141,7 @@ def row(env_id: str, learned: Policy | None, episodes: int) -> dict[str, Any]:
     players = [own[script], *([] if learned is None else [learned])]
     body = physiology(env_id, players, seed=VALIDATION_SEED)
     names = {player.name for player in players}
-    beyond = [f"{what} ({who})" for what, entry in body.items() for who in entry.get("beyond", ()) if who in names]
+    beyond = [f"{what} ({who})" for what, entry in body.items() for who in entry.beyond if who in names]
     content = {
         "id": env_id.split("/")[1],
         "fingerprint": env_fingerprint(env_id, {}),
@@ -156,7 +156,7 @@ def row(env_id: str, learned: Policy | None, episodes: int) -> dict[str, Any]:
         "script_score": _short(scores[script].mean()),
         "script_share": _short((scores[script].mean() - scale["floor"]) / width),
         "beyond": "; ".join(beyond),
-        "saturation": _short(max(body["action at its ends"]["policies"][name] for name in names) / 100.0),
+        "saturation": _short(max(body["action at its ends"].policies[name] for name in names) / 100.0),
         "half_width": _short(half),
         "failed": _short(failed[script]),
         "learned": "" if learned is None else _short(scores[learned.name].mean()),

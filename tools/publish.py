@@ -25,8 +25,7 @@ from gymnosoma.agents.benchmark.pictures import draw
 from gymnosoma.agents.learning.search import CONSTANT
 from gymnosoma.agents.policies.agent import Policy
 from gymnosoma.agents.policies.card import CARD, WEIGHTS, add_scores
-from gymnosoma.agents.policies.evaluation import VALIDATION_SEED, evaluate
-from gymnosoma.agents.policies.evaluation import summary as scores_of
+from gymnosoma.agents.policies.evaluation import VALIDATION_SEED, Summary, evaluate, summary
 from gymnosoma.agents.policies.fingerprints import env_fingerprint, values_digest
 from gymnosoma.agents.policies.lookup import find_policy, outdated, shipped
 from gymnosoma.agents.policies.physiology import physiology
@@ -82,7 +81,7 @@ def publish(add: tuple[Path, ...] = (), floors: bool = False, ship: Path | None 
         keys = {_key(line) for line in new}
         order = {env_id: k for k, env_id in enumerate(all_ids())}
         lines = [*(line for line in lines if _key(line) not in keys), *new]
-        lines.sort(key=lambda line: (order[line["id"]], line["mark"]))
+        lines.sort(key=lambda line: (order[line.id], line.mark))
         results.write(root / PUBLISHED, lines)
         for folder in {file.parent / "weights" for file in add if (file.parent / "weights").is_dir()}:
             shutil.copytree(folder, root / "docs" / "results" / "weights", dirs_exist_ok=True)
@@ -96,9 +95,9 @@ def publish(add: tuple[Path, ...] = (), floors: bool = False, ship: Path | None 
     draw(rows, root / "docs" / "results" / "scores.png")
 
 
-def _key(line: Mapping[str, Any]) -> tuple[Any, ...]:
-    name = line["entrant"]["name"]
-    return line["id"], name, line["track"], 0 if name == RECIPE else line["mark"]
+def _key(line: results.Result) -> tuple[Any, ...]:
+    name = line.entrant.name
+    return line.id, name, line.track, 0 if name == RECIPE else line.mark
 
 
 def pages(rows: Sequence[tables.Row], root: Path) -> dict[Path, str]:
@@ -137,14 +136,14 @@ def figures_of(rows: Sequence[tables.Row]) -> dict[str, Any]:
     for env_id in all_ids():
         policies: dict[str, Any] = {}
         for name, cell in tables.at(rows, env_id).items():
-            returns = [line["episodes"]["return"] for line in cell.lines if line["episodes"]["return"] is not None]
+            returns = [line.episodes.return_ for line in cell.lines if line.episodes.return_ is not None]
             policies[name] = {
                 "mean": _six(cell.score.mean),
                 "interval": [_six(end) for end in cell.score.interval],
                 "return": _six(float(np.mean(returns))) if returns else None,
                 "failed": None if cell.failed is None else _six(cell.failed),
                 "trainings": len(cell.lines) if name == RECIPE else 0,
-                **(cell.lines[0]["entrant"]["config"] if name == CONSTANT else {}),
+                **(cell.lines[0].entrant.config if name == CONSTANT else {}),
             }
         if policies:
             figures[env_id] = {"policies": policies}
@@ -171,8 +170,8 @@ def ship_trainings(folder: Path, root: Path) -> list[str]:
     """
     trainings: dict[str, list[Policy]] = {}
     for line in results.read(folder / "results.jsonl"):
-        if line["entrant"]["name"] == RECIPE:
-            trainings.setdefault(line["id"], []).append(policy_of(line, folder))
+        if line.entrant.name == RECIPE:
+            trainings.setdefault(line.id, []).append(policy_of(line, folder))
     decisions = []
     for env_id, policies in trainings.items():
         place, allowed = root / "assets" / "policies" / env_id.split("/")[1], []
@@ -183,31 +182,31 @@ def ship_trainings(folder: Path, root: Path) -> list[str]:
                 allowed.append((k, validated(env_id, policy)))
         if not allowed:
             continue
-        allowed.sort(key=lambda training: training[1]["score_mean"])
+        allowed.sort(key=lambda training: training[1].score_mean)
         k, scores = allowed[(len(allowed) - 1) // 2]
         place.mkdir(parents=True, exist_ok=True)
         for file in (WEIGHTS, CARD):
             shutil.copyfile(folder / "weights" / policies[k].name / file, place / file)
         add_scores(place, scores)
         write_repository(place)
-        decisions.append(f"{place.name}: training {k} of {len(policies)} shipped, score {scores['score_mean']:.4g}")
+        decisions.append(f"{place.name}: training {k} of {len(policies)} shipped, score {scores.score_mean:.4g}")
     return decisions
 
 
-def validated(env_id: str, policy: Policy) -> dict[str, Any]:
+def validated(env_id: str, policy: Policy) -> Summary:
     """Measure a policy in the validation episodes, for its card."""
     env = {"split": None} if task_class(env_id).hidden else {}
     results = evaluate(env_id, policy, VALIDATION_EPISODES, VALIDATION_SEED, **env)
-    return scores_of(env_id, policy, results) | {"seed": VALIDATION_SEED}
+    return summary(env_id, policy, results, VALIDATION_SEED, **env)
 
 
 def beyond_limits(env_id: str, policy: Policy) -> list[str]:
     """List the physiological measures in which a policy exceeds a limit of the task."""
     problems = []
     for measure, entry in physiology(env_id, [policy], seed=VALIDATION_SEED).items():
-        value = entry["policies"][policy.name]
-        if "limit" in entry and not value <= entry["limit"]:
-            problems.append(f"{measure} {value:.3g} {entry['unit']}, at most {entry['limit']:.3g}")
+        value = entry.policies[policy.name]
+        if entry.limit is not None and not value <= entry.limit:
+            problems.append(f"{measure} {value:.3g} {entry.unit}, at most {entry.limit:.3g}")
     return problems
 
 
@@ -293,23 +292,23 @@ def stale(root: Path) -> Iterator[str]:
             yield f"{page.relative_to(root)}: speeds differ from docs/speed.json"
 
 
-def _stale_lines(lines: Iterable[Mapping[str, Any]], root: Path) -> Iterator[str]:
+def _stale_lines(lines: Iterable[results.Result], root: Path) -> Iterator[str]:
     """List results of changed ids or policies; policies that do not learn repeat their first episodes."""
-    groups = {(line["id"], line["entrant"]["name"], json.dumps(line["env"])): line for line in lines}
+    groups = {(line.id, line.entrant.name, json.dumps(line.env)): line for line in lines}
     for line in progress_bar(groups.values(), unit="entrant"):
-        where = f"{PUBLISHED}: {results.name_of(line)}"
-        if line["fingerprint"] != env_fingerprint(line["id"], line["env"]):
+        where = f"{PUBLISHED}: {line.label}"
+        if line.fingerprint != env_fingerprint(line.id, line.env):
             yield f"{where}: the id has changed since the measurement"
-        elif line["entrant"]["name"] == "trained":
-            if line["entrant"]["digest"] != find_policy(line["id"], "trained").digest():
+        elif line.entrant.name == "trained":
+            if line.entrant.digest != find_policy(line.id, "trained").digest():
                 yield f"{where}: the shipped policy has been replaced"
-        elif not line["mark"] and (scores := line["episodes"]["scores"][:FEW]):
+        elif not line.mark and (scores := line.episodes.scores[:FEW]):
             try:
-                again = protocol.measure(line["id"], policy_of(dict(line), root / "docs" / "results"), len(scores))
+                again = protocol.measure(line.id, policy_of(line, root / "docs" / "results"), len(scores))
             except (Unchecked, ValueError) as error:
                 yield f"{where}: {error}"
             else:
-                if np.abs(np.subtract(again["scores"], scores)).max() > MEAN * width(line["id"]):
+                if np.abs(np.subtract(again.scores, scores)).max() > MEAN * width(line.id):
                     yield f"{where}: the policy has changed since the measurement"
 
 

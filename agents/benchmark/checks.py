@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import random
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,7 +21,7 @@ from ..policies.registry import task_class
 from ..support.workers import watched, workers
 from .entrants import Job, Unchecked, check_trust, cpu, policy_of, run_job
 from .protocol import measure
-from .results import name_of, read
+from .results import Result, ScoreName, read
 from .statistics import of_points
 
 EPISODE, MEAN, MOST = 1e-5, 1e-3, 0.99
@@ -57,10 +57,10 @@ def check(file: Path, trust: bool = False, retrain: int = 0, seed: int = 0, proc
     lines = read(file)
     jobs: dict[str, tuple[Any, ...]] = {}
     for number, each in enumerate(lines, 1):
-        jobs[f"line {number}: {name_of(each)}"] = (_different, each, file.parent, trust)
-    trained = [each for each in lines if each["mark"] and each["failed"] is None]
+        jobs[f"line {number}: {each.label}"] = (_different, each, file.parent, trust)
+    trained = [each for each in lines if each.mark and each.failed is None]
     for each in random.Random(seed).sample(trained, min(retrain, len(trained))):
-        jobs[f"{name_of(each)}, trained again"] = (_unlikely, each, lines, trust)
+        jobs[f"{each.label}, trained again"] = (_unlikely, each, lines, trust)
     with workers(processes) as engine:
         outcomes = watched(engine.work(_judged, jobs), jobs, "line")
     differs, unchecked, checked = _gaps(lines), [], len(lines)
@@ -82,16 +82,22 @@ def _judged(judge: Callable[..., str], *arguments: Any) -> tuple[str, str]:
         return str(reason), ""
 
 
-def _gaps(lines: Sequence[Mapping[str, Any]]) -> list[str]:
+def _gaps(lines: Sequence[Result]) -> list[str]:
     """Return messages about missing and duplicate seeds, and about copies of a training."""
-    groups: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
+    groups: dict[tuple[str, ...], list[Result]] = {}
     for each in lines:
-        name, digest = each["entrant"]["name"], each["entrant"]["digest"]
-        groups.setdefault((each["track"], name, each["id"].split("/")[1], str(each["mark"]), digest), []).append(each)
+        key: tuple[str, ...] = (
+            each.track,
+            each.entrant.name,
+            each.id.split("/")[1],
+            str(each.mark),
+            each.entrant.digest,
+        )
+        groups.setdefault(key, []).append(each)
     messages = []
     for key, group in groups.items():
-        numbers = sorted(each["seed"] for each in group)
-        weights = [each["weights"] for each in group if each["weights"]]
+        numbers = sorted(each.seed for each in group)
+        weights = [each.weights for each in group if each.weights]
         if numbers != list(range(len(numbers))):
             messages.append(f"{', '.join(key)}: seeds must be 0 to {len(numbers) - 1}, each once, got {numbers}")
         if len({*weights}) < len(weights):
@@ -99,58 +105,58 @@ def _gaps(lines: Sequence[Mapping[str, Any]]) -> list[str]:
     return messages
 
 
-def _different(line: dict[str, Any], folder: Path, trust: bool) -> str:
+def _different(line: Result, folder: Path, trust: bool) -> str:
     """Replay the policy of a line; return the difference found, or an empty string."""
-    env_id, episodes = line["id"], line["episodes"]
-    score, same = task_class(env_id).score, line["made"].get("cpu") == cpu()
-    claims: dict[str, Any] = {"fingerprint": env_fingerprint(env_id, line["env"])}
-    claims["score"] = {"name": score.name, "unit": score.unit}
-    claims |= {} if line["mark"] else {"track": "open", "steps": 0, "failed": None}
-    claims |= {"env": {}} if line["track"] == "fixed" else {}
+    env_id, episodes = line.id, line.episodes
+    score, same = task_class(env_id).score, line.made.get("cpu") == cpu()
+    claims: dict[str, Any] = {"fingerprint": env_fingerprint(env_id, line.env)}
+    claims["score"] = ScoreName(score.name, score.unit)
+    claims |= {} if line.mark else {"track": "open", "steps": 0, "failed": None}
+    claims |= {"env": {}} if line.track == "fixed" else {}
     for key, value in claims.items():
-        if line[key] != value:
-            return f"{key} must be {value!r}, got {line[key]!r}"
-    if line["mark"] and line["steps"] > line["mark"]:
-        return f"steps must be at most its mark, {line['mark']}, got {line['steps']}"
-    if line["mark"] and line["failed"] is None and line["weights"] is None:
+        if getattr(line, key) != value:
+            return f"{key} must be {value!r}, got {getattr(line, key)!r}"
+    if line.mark and line.steps > line.mark:
+        return f"steps must be at most its mark, {line.mark}, got {line.steps}"
+    if line.mark and line.failed is None and line.weights is None:
         return "it has no weights, although failed is null"
     try:
         policy = policy_of(line, folder, trust)
     except ValueError as error:
         return str(error)
-    if values_digest(policy.env) != values_digest(line["env"]):
-        return f"env must be {policy.env}, that of its policy, got {line['env']}"
-    again = measure(env_id, policy, episodes["count"])
-    off = np.abs(np.subtract(again["scores"][: len(episodes["scores"])], episodes["scores"])) / width(env_id)
+    if values_digest(policy.env) != values_digest(line.env):
+        return f"env must be {policy.env}, that of its policy, got {line.env}"
+    again = measure(env_id, policy, episodes.count)
+    off = np.abs(np.subtract(again.scores[: len(episodes.scores)], episodes.scores)) / width(env_id)
     if len(off) and np.mean(off <= EPISODE) < (1.0 if same else MOST):
         return f"{int(np.sum(off > EPISODE))} of its {len(off)} scores differ in a replay"
     slack = EPISODE if same else 1.0 - MOST
     limits = dict.fromkeys(("mean", "sd"), MEAN * width(env_id))
-    limits |= {"return": slack * max(1.0, abs(again["return"])), "failed": slack}
+    limits |= {"return_": slack * max(1.0, abs(again.return_ or 0.0)), "failed": slack}
     for key, limit in limits.items():
-        if episodes[key] is not None and abs(again[key] - episodes[key]) > limit:
-            return f"episodes: {key} must be {again[key]:.6g}, got {episodes[key]:.6g}"
+        claim, value = getattr(episodes, key), getattr(again, key)
+        if claim is not None and abs(value - claim) > limit:
+            return f"episodes: {key.rstrip('_')} must be {value:.6g}, got {claim:.6g}"
     return ""
 
 
-def _unlikely(line: Mapping[str, Any], lines: Sequence[Mapping[str, Any]], trust: bool) -> str:
+def _unlikely(line: Result, lines: Sequence[Result], trust: bool) -> str:
     """Repeat a training; return a message if the score is outside the 99% prediction interval, else an empty string."""
     from scipy.stats import t
 
     keys = ("track", "id", "mark", "entrant")
-    same = [each["episodes"]["mean"] for each in lines if all(each[key] == line[key] for key in keys)]
+    same = [each.episodes.mean for each in lines if all(getattr(each, key) == getattr(line, key) for key in keys)]
     if len(same) < 3:
         return "at least three trainings are needed for a prediction interval"
-    name, count, marks = line["entrant"]["name"], line["episodes"]["count"], (line["mark"],)
-    check_trust(name, trust)
-    job = Job(line["id"], name, line["seed"], marks, line["track"], count)
-    if job.digest != line["entrant"]["digest"]:
+    check_trust(line.entrant.name, trust)
+    job = Job(line.id, line.entrant.name, line.seed, (line.mark,), line.track, line.episodes.count)
+    if job.digest != line.entrant.digest:
         raise Unchecked("the files or settings of the learner have changed")
     with tempfile.TemporaryDirectory() as place:
         run_job(job, Path(place))
         (again,) = read(job.file(Path(place)))
-    score, others, n = again["episodes"]["mean"], of_points(same), len(same)
+    score, others, n = again.episodes.mean, of_points(same), len(same)
     half = float(t.ppf(0.995, n - 1) * math.sqrt(others.variance * (n + 1.0)))
-    if abs(score - others.mean) <= half + MEAN * width(line["id"]):
+    if abs(score - others.mean) <= half + MEAN * width(line.id):
         return ""
     return f"its score was {score:.5g}, outside the prediction interval {others.mean:.5g} ± {half:.3g}"

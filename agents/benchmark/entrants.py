@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,7 @@ from ..policies.lookup import OWN, REPLAY, find_policy, shipped
 from ..policies.registry import controllers_digest, own_module, references_of, task_class, versions
 from ..support import progress
 from ..support.files import replacing
-from ..support.schema import OBJECT, held
+from ..support.schema import read
 from ..support.workers import Unfinished
 from . import learners, results
 from .protocol import MARKS, Budget, BudgetSpent, Entrant, Reports, environments, episodes_of, measure
@@ -89,13 +89,13 @@ class Job:
         if self.name == RECIPE:
             from ..learning.runs import recipe
 
-            return values_digest(recipe(self.env_id))
+            return values_digest(vars(recipe(self.env_id)))
         learner, _ = find_learner(self.name)
         modules = [learners.__name__ if self.name in learners.LEARNERS else self.name.partition(":")[0]]
         modules += [getattr(learner, "__module__", modules[0])]
         return values_digest(sources_digest(*modules, within=modules[0]), getattr(learner, "config", {}))
 
-    def lines(self, folder: Path) -> list[dict[str, Any]] | None:
+    def lines(self, folder: Path) -> list[results.Result] | None:
         """Read the results of the job, or return None if it is not finished.
 
         Raises:
@@ -107,15 +107,15 @@ class Job:
         lines = results.read(file)
         if not lines:
             raise ValueError(f"{str(file)!r} must not be empty: {AGAIN}")
-        settings = tuple(each["mark"] for each in lines), lines[0]["track"], lines[0]["episodes"]["count"]
+        first = lines[0]
+        settings = tuple(each.mark for each in lines), first.track, first.episodes.count
         for key, value in zip(("marks", "track", "episodes"), settings, strict=True):
             if value != getattr(self, key):
                 raise ValueError(f"{key} must be {value!r}, as in {str(file)!r}, got {getattr(self, key)!r}: {AGAIN}")
         changed = {
-            "the behaviour of the environment": lines[0]["fingerprint"]
-            != env_fingerprint(self.env_id, lines[0]["env"]),
-            "the files or settings of the entrant": lines[0]["entrant"]["digest"] != self.digest,
-            "the saved weights": not all(_intact(folder, each["weights"]) for each in lines if each["weights"]),
+            "the behaviour of the environment": first.fingerprint != env_fingerprint(self.env_id, first.env),
+            "the files or settings of the entrant": first.entrant.digest != self.digest,
+            "the saved weights": not all(_intact(folder, each.weights) for each in lines if each.weights),
         }
         if any(changed.values()):
             parts = " and ".join(part for part, differs in changed.items() if differs)
@@ -162,7 +162,7 @@ def jobs(
         if name == RECIPE:
             from ..learning.runs import recipe
 
-            budget, of = (max(marks or [recipe(env_id)["steps"]]),), "open"
+            budget, of = (max(marks or [recipe(env_id).steps]),), "open"
         work += [Job(env_id, name, seed, budget, of, count) for seed in range(seeds)]
     return work
 
@@ -174,7 +174,7 @@ def find_learner(name: str) -> tuple[Callable[..., None], Callable[[Path], Entra
         ValueError: If the learner or ``load`` does not exist; names it.
     """
     if name in learners.LEARNERS:
-        return getattr(learners, name), learners.load
+        return learners.LEARNERS[name], learners.load
     if not OWN.fullmatch(name):
         raise ValueError(one_of("learner", name, [*learners.LEARNERS, RECIPE], " or module:function"))
     module, _, function = name.partition(":")
@@ -206,45 +206,44 @@ def run_job(job: Job, folder: Path) -> None:
     else:
         lines = [_by_recipe(job, folder)] if job.name == RECIPE else _train(job, folder)
     results.write(job.file(folder), lines)
-    for reason in (each["failed"] for each in lines if each["failed"] is not None):
+    for reason in (each.failed for each in lines if each.failed is not None):
         raise Unfinished(reason)
 
 
-def _play(job: Job, folder: Path) -> dict[str, Any]:
+def _play(job: Job, folder: Path) -> results.Result:
     """Measure a fixed policy."""
     config: dict[str, Any] = {}
     if job.name == CONSTANT:
         reference, parameters, policy = search(job.env_id)  # type: ignore[misc]
-        config = {"reference": reference, "parameters": parameters}
+        config = vars(_Constant(reference, parameters))
     else:
         policy = find_policy(job.env_id, job.name)
     run = Path(job.name)
-    weights = _keep(run, folder) if policy.card and job.name != "trained" and run.is_dir() else None
+    weights = _keep(run, folder) if policy.card is not None and job.name != "trained" and run.is_dir() else None
     started = time.process_time()
     episodes = measure(job.env_id, policy, job.episodes)
     seconds = time.process_time() - started
-    rest = {"mark": 0, "steps": 0, "failed": None, "env": policy.env, "weights": weights}
-    return _line(job, policy.name, config, episodes, (0.0, seconds), **rest)
+    return _result(job, policy.name, episodes, 0.0, seconds, policy.env, config=config, weights=weights)
 
 
-def _by_recipe(job: Job, folder: Path) -> dict[str, Any]:
+def _by_recipe(job: Job, folder: Path) -> results.Result:
     """Train with the recipe in a run folder, or resume an interrupted training, and measure the result."""
-    from ..learning import training
+    from ..learning.training import TrainConfig, train
 
     run, started = job.run(folder), time.process_time()
     env = {"split": "train"} if task_class(job.env_id).hidden else {}
     with progress.hidden():
-        resume = (run / "config.json").exists()
-        training.train(job.env_id, run, steps=job.marks[0], seed=job.seed, resume=resume, env=env)
+        config = TrainConfig(steps=job.marks[0], seed=job.seed or 0, env=env)
+        train(job.env_id, run, config, resume=(run / "config.json").exists())
     spent, started = time.process_time() - started, time.process_time()
     policy = find_policy(job.env_id, str(run))
     episodes = measure(job.env_id, policy, job.episodes)
-    seconds, steps = (spent, time.process_time() - started), job.marks[0]
-    rest = {"mark": steps, "steps": steps, "failed": None, "env": policy.env, "weights": _keep(run, folder)}
-    return _line(job, RECIPE, {}, episodes, seconds, **rest)
+    seconds, (steps,) = time.process_time() - started, job.marks
+    weights = _keep(run, folder)
+    return _result(job, RECIPE, episodes, spent, seconds, policy.env, mark=steps, steps=steps, weights=weights)
 
 
-def _train(job: Job, folder: Path) -> list[dict[str, Any]]:
+def _train(job: Job, folder: Path) -> list[results.Result]:
     """Train a learner and measure it at the marks.
 
     A training counts as zero actions if it raises an error, reports no policy, or reports a policy that fails.
@@ -280,9 +279,9 @@ def _train(job: Job, folder: Path) -> list[dict[str, Any]]:
                 weights = _keep(reports.place(steps), folder)
         if weights is None:
             env, episodes = {}, measure(job.env_id, find_policy(job.env_id, "zero"), job.episodes)
-        seconds = (spent, time.process_time() - started)
-        rest = {"mark": mark, "steps": steps or 0, "failed": reason, "env": env, "weights": weights}
-        lines.append(_line(job, job.name, config, episodes, seconds, **rest))
+        seconds = time.process_time() - started
+        outcome = {"mark": mark, "steps": steps or 0, "failed": reason, "weights": weights, "config": config}
+        lines.append(_result(job, job.name, episodes, spent, seconds, env, **outcome))
     shutil.rmtree(place, ignore_errors=True)
     return lines
 
@@ -294,24 +293,25 @@ def _message(error: Exception) -> str:
     return printable(f"{type(error).__name__}: {error}")[:200]
 
 
-def _line(
-    job: Job, name: str, config: dict[str, Any], episodes: dict[str, Any], seconds: tuple[float, float], **rest: Any
-) -> dict[str, Any]:
-    """Create a line of the results; ``rest`` are ``mark``, ``steps``, ``failed``, ``env`` and ``weights``."""
+def _result(
+    job: Job, name: str, episodes: results.Measurement, train: float, evaluate: float, env: dict[str, Any], **rest: Any
+) -> results.Result:
+    """Create the result of a measurement; ``train`` and ``evaluate`` are CPU seconds, ``rest`` are fields."""
     score = task_class(job.env_id).score
-    return {
-        "$id": results.FORMAT,
-        "id": job.env_id,
-        "fingerprint": env_fingerprint(job.env_id, rest["env"]),
-        "entrant": {"name": name, "config": config, "digest": job.digest},
-        "track": job.track,
-        "seed": job.seed or 0,
-        "score": {"name": score.name, "unit": score.unit},
-        "episodes": episodes,
-        "seconds": {name: round(value, 3) for name, value in zip(("train", "evaluate"), seconds, strict=True)},
-        "made": {"cpu": cpu(), "python": platform.python_version(), **versions(), "commit": _commit()},
-        **rest,
-    }
+    fields: dict[str, Any] = {"mark": 0, "steps": 0, "failed": None, **rest}
+    return results.Result(
+        id=job.env_id,
+        fingerprint=env_fingerprint(job.env_id, env),
+        entrant=results.Entrant(name, fields.pop("config", {}), job.digest),
+        track=job.track,  # type: ignore[arg-type]
+        seed=job.seed or 0,
+        env=env,
+        score=results.ScoreName(score.name, score.unit),
+        episodes=episodes,
+        seconds=results.Seconds(round(train, 3), round(evaluate, 3)),
+        made={"cpu": cpu(), "python": platform.python_version(), **versions(), "commit": _commit()},
+        **fields,
+    )
 
 
 def cpu() -> str:
@@ -384,35 +384,42 @@ def check_trust(name: str, trust: bool) -> None:
         raise Unchecked(f"{name} is third-party code: use --trust to run it")
 
 
-def policy_of(line: dict[str, Any], folder: Path, trust: bool = False) -> Policy:
+@dataclass(frozen=True)
+class _Constant:
+    """Settings of the entrant ``best constant``."""
+
+    reference: str
+    parameters: dict[str, Any]
+
+
+def policy_of(line: results.Result, folder: Path, trust: bool = False) -> Policy:
     """Find the policy of a line of untrusted results.
 
     Raises:
         Unchecked: If its weights are missing, or if it executes third-party code without ``trust``.
         ValueError: If the policy does not exist, or the digest of its weights differs.
     """
-    env_id, name, config = line["id"], line["entrant"]["name"], line["entrant"]["config"]
-    if line["weights"] is None:
-        source = "zero" if line["mark"] else name
+    env_id, name = line.id, line.entrant.name
+    if line.weights is None:
+        source = "zero" if line.mark else name
         while source.startswith(REPLAY):
             source = source.removeprefix(REPLAY)
         if OWN.fullmatch(source):
             check_trust(source, trust)
         if source == CONSTANT:
-            own = references_of(env_id)
-            held("config", config, {"reference": partial(choice, choices=own), "parameters": OBJECT})
-            reference, parameters = own[config["reference"]], config["parameters"]
-            check_parameters(reference, parameters)
-            return reference_policy(CONSTANT, reference, **parameters)
+            own, config = references_of(env_id), read(_Constant, line.entrant.config, "config")
+            choice("config: reference", config.reference, own)
+            check_parameters(own[config.reference], config.parameters)
+            return reference_policy(CONSTANT, own[config.reference], **config.parameters)
         if source not in ("zero", "random", "trained", *references_of(env_id)) and not OWN.fullmatch(source):
             raise ValueError(f"it has no weights, and {name!r} is not a policy of this id")
-        return find_policy(env_id, "zero" if line["mark"] else name)
-    place = folder / "weights" / line["weights"]
-    if not re.fullmatch("[0-9a-f]{16}", line["weights"]) or not place.is_dir():
+        return find_policy(env_id, "zero" if line.mark else name)
+    place = folder / "weights" / line.weights
+    if not re.fullmatch("[0-9a-f]{16}", line.weights) or not place.is_dir():
         raise Unchecked("its weights are missing")
-    if not _intact(folder, line["weights"]):
+    if not _intact(folder, line.weights):
         raise ValueError("its weights have a different digest")
     if (place / CARD).is_file():
         return find_policy(env_id, str(place))
     check_trust(name, trust)
-    return playing(find_learner(name)[1](place), name, line["env"])
+    return playing(find_learner(name)[1](place), name, line.env)

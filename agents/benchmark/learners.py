@@ -6,7 +6,8 @@ PPO and SAC are those of stable-baselines3, and CMA-ES is that of the package ``
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,11 @@ from numpy.typing import NDArray
 
 from ..learning.search import Evolution
 from ..policies.card import WEIGHTS, check_size
+from ..policies.evaluation import rollout
 from ..policies.networks import Network, NetworkAgent
 
-LEARNERS = {"ppo": "stable_baselines3", "sac": "stable_baselines3", "cma": "cma"}
-"""Library needed by each learner."""
+EVERY = 25_000
+"""Steps between the reports of PPO and SAC."""
 
 
 class NetworkPolicy(NetworkAgent):
@@ -41,18 +43,33 @@ def load(folder: Path) -> NetworkPolicy:
         return NetworkPolicy(Network.from_tensors(tensors), (file.metadata() or {}).get("squashed") == "True")
 
 
-def _learn(model: Any, steps: int, report: Callable[[Any], None], squashed: bool, every: int) -> None:
-    """Learn until the budget is spent, with a report after every ``every`` steps and at the end."""
+def _reinforce(
+    algorithm: str,
+    config: Mapping[str, Any],
+    make_envs: Callable[..., Any],
+    steps: int,
+    seed: int,
+    report: Callable[[Any], None],
+) -> None:
+    """Learn with PPO or SAC until the budget is spent, with a report after every `EVERY` steps and at the end."""
     from stable_baselines3.common.callbacks import BaseCallback
 
-    from ..learning.sb3_env import network_of
+    from ..learning.reinforcement import make_model
+    from ..learning.sb3_env import SB3VecEnv, network_of
+
+    settings, squashed = dict(config), algorithm == "sac"
+    if squashed:
+        from torch.nn import Tanh
+
+        settings |= {"activation_fn": Tanh, "optimizer_kwargs": {"fused": True}}  # faster, with different rounding
+    model: Any = make_model(algorithm, SB3VecEnv(make_envs(settings.pop("num_envs"))), seed, settings)
 
     class Reporter(BaseCallback):
-        due = every
+        due = EVERY
 
         def _on_step(self) -> bool:
             if self.num_timesteps >= self.due:
-                self.due += every
+                self.due += EVERY
                 report(NetworkPolicy(network_of(model.policy), squashed))
             return self.num_timesteps + model.n_envs <= steps
 
@@ -60,89 +77,69 @@ def _learn(model: Any, steps: int, report: Callable[[Any], None], squashed: bool
     report(NetworkPolicy(network_of(model.policy), squashed))
 
 
-def ppo(make_envs: Callable[..., Any], *, steps: int, seed: int, report: Callable[[Any], None], track: str) -> None:
-    """Learn with PPO of stable-baselines3 (Schulman et al. 2017)."""
-    from stable_baselines3 import PPO
+def _evolve(
+    algorithm: str,
+    config: Mapping[str, Any],
+    make_envs: Callable[..., Any],
+    steps: int,
+    seed: int,
+    report: Callable[[Any], None],
+) -> None:
+    """Learn a linear policy with CMA-ES; all candidates of a generation play the same episodes."""
+    players, episodes = config["population"], config["episodes"]
+    envs = make_envs(players * episodes)
+    sizes = [envs.single_observation_space.shape[0], envs.single_action_space.shape[0]]
+    start, rng = np.zeros(Network.length(sizes)), np.random.default_rng(seed)
+    evolution = Evolution(start, config["sigma"], rng, population=players, full=config["full"])
 
-    from ..learning.sb3_env import SB3VecEnv
+    def policy(vectors: NDArray[np.float64]) -> NetworkPolicy:
+        return NetworkPolicy(Network.from_vectors(vectors, sizes), squashed=True)
 
-    settings = dict(ppo.config)  # type: ignore[attr-defined]
-    envs = SB3VecEnv(make_envs(settings.pop("num_envs")))
-    policy = {"net_arch": settings.pop("net_arch"), "log_std_init": settings.pop("log_std_init")}
-    model = PPO("MlpPolicy", envs, seed=seed, device="cpu", policy_kwargs=policy, **settings)
-    _learn(model, steps, report, squashed=False, every=25_000)
+    while True:  # ended by BudgetSpent
+        first = len(evolution.history) * episodes
+        played = rollout(envs, policy(evolution.ask()), seed=[*range(first, first + episodes)] * players)
+        evolution.tell(played.returns.reshape(players, episodes).mean(1))
+        report(policy(evolution.favourite))
 
 
-ppo.config = {  # type: ignore[attr-defined]
+@dataclass(frozen=True)
+class Learner:
+    """Algorithm of the package as a learner of the benchmark, with one configuration for all environments.
+
+    Args:
+        algorithm: One of `ALGORITHMS`.
+        learn: Function that learns.
+        config: Settings.
+        version: Number to increase when a change of the code changes the results.
+    """
+
+    algorithm: str
+    learn: Callable[..., None]
+    config: Mapping[str, Any]
+    version: int = 1
+
+    def __call__(
+        self, make_envs: Callable[..., Any], *, steps: int, seed: int, report: Callable[[Any], None], track: str
+    ) -> None:
+        """Learn until the budget is spent."""
+        self.learn(self.algorithm, self.config, make_envs, steps, seed, report)
+
+
+PPO: dict[str, Any] = {
     "num_envs": 64,
     "n_steps": 128,
     "batch_size": 1024,
     "n_epochs": 5,
     "learning_rate": 5e-4,
     "gamma": 0.99,
-    "gae_lambda": 0.95,
-    "clip_range": 0.2,
-    "log_std_init": -1.0,
-    "net_arch": [64, 64],
 }
+PPO |= {"gae_lambda": 0.95, "clip_range": 0.2, "log_std_init": -1.0, "net_arch": [64, 64]}
+SAC: dict[str, Any] = {"num_envs": 64, "batch_size": 256, "train_freq": 1, "gradient_steps": 4, "learning_rate": 3e-4}
+SAC |= {"buffer_size": 300_000, "learning_starts": 5_000, "net_arch": {"pi": [64, 64], "qf": [64, 64]}}
+CMA = {"population": 16, "episodes": 4, "sigma": 0.3, "full": 300}
 
-
-def sac(make_envs: Callable[..., Any], *, steps: int, seed: int, report: Callable[[Any], None], track: str) -> None:
-    """Learn with SAC of stable-baselines3 (Haarnoja et al. 2018)."""
-    import torch
-    from stable_baselines3 import SAC
-
-    from ..learning.sb3_env import SB3VecEnv
-
-    settings = dict(sac.config)  # type: ignore[attr-defined]
-    envs = SB3VecEnv(make_envs(settings.pop("num_envs")))
-    quick = {"fused": True}  # fused Adam is faster, with different rounding
-    policy = {"net_arch": settings.pop("net_arch"), "activation_fn": torch.nn.Tanh, "optimizer_kwargs": quick}
-    model = SAC("MlpPolicy", envs, seed=seed, device="cpu", policy_kwargs=policy, **settings)
-    _learn(model, steps, report, squashed=True, every=25_000)
-
-
-sac.config = {  # type: ignore[attr-defined]
-    "num_envs": 64,
-    "batch_size": 256,
-    "train_freq": 1,
-    "gradient_steps": 4,
-    "learning_rate": 3e-4,
-    "buffer_size": 300_000,
-    "learning_starts": 5_000,
-    "net_arch": {"pi": [64, 64], "qf": [64, 64]},
+LEARNERS = {
+    "ppo": Learner("ppo", _reinforce, PPO),  # Schulman et al. 2017
+    "sac": Learner("sac", _reinforce, SAC),  # Haarnoja et al. 2018
+    "cma": Learner("cma", _evolve, CMA),  # Hansen & Ostermeier 2001
 }
-
-
-def cma(make_envs: Callable[..., Any], *, steps: int, seed: int, report: Callable[[Any], None], track: str) -> None:
-    """Learn a linear policy with CMA-ES (Hansen & Ostermeier 2001).
-
-    All candidates of a generation play the same episodes.
-    """
-    settings = dict(cma.config)  # type: ignore[attr-defined]
-    players, episodes = settings["population"], settings["episodes"]
-    envs = make_envs(players * episodes)
-    sizes = [envs.single_observation_space.shape[0], envs.single_action_space.shape[0]]
-    start, rng = np.zeros(Network.length(sizes)), np.random.default_rng(seed)
-    strategy = Evolution(start, settings["sigma"], rng, population=players, full=settings["full"])
-
-    def policy(vectors: NDArray[np.float64]) -> NetworkPolicy:
-        return NetworkPolicy(Network.from_vectors(vectors, sizes), squashed=True)
-
-    generation = 0
-    while True:  # ended by BudgetSpent
-        vectors = strategy.ask()
-        network, gained = policy(vectors).network, np.zeros(players * episodes)
-        observations, _ = envs.reset(seed=[generation * episodes + k for k in range(episodes)] * players)
-        running = np.ones(players * episodes, np.bool_)
-        while running.any():
-            actions = np.tanh(network(observations.reshape(players, episodes, -1))).reshape(players * episodes, -1)
-            observations, rewards, terminated, truncated, _ = envs.step(actions)
-            gained += np.where(running, rewards, 0.0)
-            running &= ~(terminated | truncated)
-        strategy.tell(gained.reshape(players, episodes).mean(1))
-        generation += 1
-        report(policy(strategy.favourite))
-
-
-cma.config = {"population": 16, "episodes": 4, "sigma": 0.3, "full": 300}  # type: ignore[attr-defined]

@@ -26,13 +26,13 @@ from gymnosoma.envs.core.arguments import shown
 from gymnosoma.envs.wrappers import make_vec
 
 from ..policies.agent import Policy
-from ..policies.evaluation import BENCHMARK_SEED, VALIDATION_SEED, evaluate
+from ..policies.evaluation import BENCHMARK_SEED, evaluate
 from ..policies.registry import check_names, task_class
+from .results import Measurement, spread
 
 EPISODES, BINARY_EPISODES = 256, 1024
 """Number of episodes that measure a policy, in general and for binary scores."""
 
-MAX_EPISODES = VALIDATION_SEED - BENCHMARK_SEED
 MARKS = (100_000, 300_000)
 """Default numbers of steps at which learners are measured."""
 
@@ -203,13 +203,8 @@ def episodes_of(env_id: str) -> int:
     return BINARY_EPISODES if task_class(env_id).score.binary else EPISODES
 
 
-def measure(env_id: str, policy: Policy, count: int) -> dict[str, Any]:
-    """Play the first ``count`` episodes of the benchmark.
-
-    Returns:
-        dict: ``count``; ``scores`` in the unit of the score, with nine digits; their ``mean`` and ``sd``; mean
-            ``return``; fraction of ``failed`` episodes.
-    """
+def measure(env_id: str, policy: Policy, count: int) -> Measurement:
+    """Play the first ``count`` episodes of the benchmark."""
     check_names(env_id, policy.env)
     score = task_class(env_id).score
     env = {"split": None} if task_class(env_id).hidden else {}
@@ -217,15 +212,5 @@ def measure(env_id: str, policy: Policy, count: int) -> dict[str, Any]:
     scores = [
         float(np.format_float_positional(value, 9, fractional=False)) for value in episodes.score(score) * score.factor
     ]
-    return {
-        "count": count,
-        "scores": scores,
-        **spread(scores),
-        "return": float(episodes.returns.mean()),
-        "failed": sum(reason is not None for reason in episodes.failures) / count,
-    }
-
-
-def spread(scores: Sequence[float]) -> dict[str, float]:
-    """Return mean and standard deviation of scores."""
-    return {"mean": float(np.mean(scores)), "sd": float(np.std(scores, ddof=1)) if len(scores) > 1 else 0.0}
+    failed = sum(reason is not None for reason in episodes.failures) / count
+    return Measurement(count, scores, **spread(scores), return_=float(episodes.returns.mean()), failed=failed)

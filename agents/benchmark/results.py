@@ -8,74 +8,126 @@ from __future__ import annotations
 import json
 import lzma
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from gymnosoma.envs.core.arguments import choice, number, numbers, shown, whole
+import numpy as np
+
+from gymnosoma.envs.core.arguments import choice, whole
 from gymnosoma.envs.core.files import LARGEST_RECORDING, MEMORY, decoded, read_bytes
 
+from ..policies.evaluation import BENCHMARK_SEED, VALIDATION_SEED
 from ..policies.registry import all_ids, check_names
 from ..support import schema
 from ..support.files import replacing
-from . import protocol
 
 FORMAT = "gymnosoma-result-1"
 
-
-_whole: schema.Check = partial(whole, minimum=0, maximum=2**53)
-
-
-def _scores(name: str, value: Any) -> None:
-    schema.typed(name, value, list, "be a list")
-    if numbers(name, value).ndim != 1:
-        raise ValueError(f"{name} must be a list of numbers, got {shown(value)}")
+MAX_EPISODES = VALIDATION_SEED - BENCHMARK_SEED
 
 
-def _texts(name: str, value: Any) -> None:
-    schema.OBJECT(name, value)
-    for key, each in value.items():
-        schema.TEXT(f"{name}: {key}", each)
+Count = Annotated[int, partial(whole, minimum=0, maximum=2**53)]
 
 
-def _or_null(check: schema.Check) -> schema.Check:
-    return lambda name, value: None if value is None else check(name, value)
+@dataclass(frozen=True)
+class Entrant:
+    """Name, settings and digest of a policy or a learner."""
+
+    name: str
+    config: dict[str, Any]
+    digest: str
 
 
-def _object(**keys: schema.Check) -> schema.Check:
-    return lambda name, value: schema.held(name, value, keys)
+@dataclass(frozen=True)
+class ScoreName:
+    """Name and unit of the score of an environment."""
+
+    name: str
+    unit: str
 
 
-LINE: dict[str, schema.Check] = {
-    "$id": lambda name, value: choice(name, value, [FORMAT]),
-    "id": schema.TEXT,
-    "fingerprint": schema.TEXT,
-    "entrant": _object(name=schema.TEXT, config=schema.OBJECT, digest=schema.TEXT),
-    "track": lambda name, value: choice(name, value, protocol.TRACKS),
-    "seed": _whole,
-    "mark": _whole,
-    "steps": _whole,
-    "failed": _or_null(schema.TEXT),
-    "env": schema.OBJECT,
-    "score": _object(name=schema.TEXT, unit=schema.TEXT),
-    "episodes": _object(
-        count=lambda name, value: whole(name, value, 1, protocol.MAX_EPISODES),
-        scores=_scores,
-        mean=number,
-        sd=_or_null(number),
-        **{"return": _or_null(number)},
-        failed=_or_null(number),
-    ),
-    "seconds": _object(train=number, evaluate=number),
-    "made": _texts,
-    "weights": _or_null(schema.TEXT),
-}
-"""Checks of the keys of a line, which are all required. ``scores`` may contain only the first episodes. Numbers that
-were not recorded are null."""
+@dataclass(frozen=True)
+class Measurement:
+    """Scores of the episodes of the benchmark.
+
+    Args:
+        count: Number of episodes.
+        scores: Scores in the unit of the score, with nine digits; may be only those of the first episodes.
+        mean, sd: Mean and standard deviation of all scores.
+        return_: Mean return.
+        failed: Fraction of failed episodes.
+    """
+
+    count: Annotated[int, partial(whole, minimum=1, maximum=MAX_EPISODES)]
+    scores: list[float]
+    mean: float
+    sd: float | None
+    return_: float | None
+    failed: float | None
+
+    def __post_init__(self) -> None:
+        """Check that mean and standard deviation are those of the scores, if all are present."""
+        if len(self.scores) > self.count:
+            raise ValueError(f"scores must be at most {self.count}, got {len(self.scores)}")
+        if len(self.scores) == self.count:
+            for key, value in spread(self.scores).items():
+                claim = getattr(self, key)
+                if claim is None or not math.isclose(value, claim, rel_tol=1e-6, abs_tol=1e-9):
+                    raise ValueError(f"{key} must be {value:.9g}, that of its scores, got {claim!r}")
 
 
-def read(file: Path) -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class Seconds:
+    """CPU time of training and evaluation, s."""
+
+    train: float
+    evaluate: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """Line of a results file: a policy (``mark`` 0), or a training measured at one mark. None means not recorded.
+
+    Args:
+        id, fingerprint: Environment, and digest of its behaviour.
+        seed, mark, steps: Seed of a training, its step budget, and steps taken until the policy was reported.
+        failed: Reason for the failure of a training.
+        env: Arguments of the environment.
+        made: Versions, processor and commit.
+        weights: Digest of the policy's files, the name of their folder in ``weights``.
+    """
+
+    id: str
+    fingerprint: str
+    entrant: Entrant
+    track: Literal["fixed", "open"]
+    seed: Count
+    mark: Count
+    steps: Count
+    failed: str | None
+    env: dict[str, Any]
+    score: ScoreName
+    episodes: Measurement
+    seconds: Seconds
+    made: dict[str, str]
+    weights: str | None
+
+    @property
+    def label(self) -> str:
+        """Id, entrant and, for a training, seed and mark."""
+        training = f", seed {self.seed}, mark {self.mark}" if self.mark else ""
+        return f"{self.id.split('/')[1]}, {self.entrant.name}{training}"
+
+
+def spread(scores: Sequence[float]) -> dict[str, float]:
+    """Return mean and standard deviation of scores."""
+    return {"mean": float(np.mean(scores)), "sd": float(np.std(scores, ddof=1)) if len(scores) > 1 else 0.0}
+
+
+def read(file: Path) -> list[Result]:
     """Read a results file, which may be compressed (``.xz``).
 
     Raises:
@@ -95,31 +147,22 @@ def read(file: Path) -> list[dict[str, Any]]:
     lines = []
     for k, text in enumerate(texts, 1):
         try:
-            line = json.loads(text, parse_constant=schema.refuse)
-            schema.held("a line", line, LINE)
-            choice("id", line["id"], all_ids())
-            check_names(line["id"], line["env"])
-            _check_scores(line["episodes"])
+            content = schema.parse_json(text)
+            schema.mapping("a line", content)
+            choice("$id", content.pop("$id", None), [FORMAT])
+            line = schema.read(Result, content, "a line")
+            choice("id", line.id, all_ids())
+            check_names(line.id, line.env)
         except (ValueError, RecursionError) as error:
             raise ValueError(f"{str(file)!r}, line {k}: {error}") from None
         lines.append(line)
     return lines
 
 
-def _check_scores(episodes: Mapping[str, Any]) -> None:
-    """Raise ValueError if all scores are present and their mean or standard deviation differs from the line's."""
-    scores = episodes["scores"]
-    if len(scores) > episodes["count"]:
-        raise ValueError(f"episodes: scores must be at most {episodes['count']}, got {len(scores)}")
-    if len(scores) == episodes["count"]:
-        for key, value in protocol.spread(scores).items():
-            if episodes[key] is None or not math.isclose(value, episodes[key], rel_tol=1e-6, abs_tol=1e-9):
-                raise ValueError(f"episodes: {key} must be {value:.9g}, that of its scores, got {episodes[key]!r}")
-
-
-def write(file: Path, lines: Iterable[Mapping[str, Any]]) -> None:
+def write(file: Path, lines: Iterable[Result]) -> None:
     """Write lines to a file, compressed if its suffix is ``.xz``."""
-    texts = (json.dumps(each, allow_nan=False, separators=(",", ":")) + "\n" for each in lines)
+    contents = ({"$id": FORMAT, **schema.plain(each)} for each in lines)
+    texts = (json.dumps(each, allow_nan=False, separators=(",", ":")) + "\n" for each in contents)
     content = "".join(texts).encode()
     file.parent.mkdir(parents=True, exist_ok=True)
     with replacing(file) as out:
@@ -134,16 +177,10 @@ def gather(folder: Path) -> Path:
     return folder / "results.jsonl"
 
 
-def name_of(line: Mapping[str, Any]) -> str:
-    """Return a label of a line: id, entrant and, for a training, seed and mark."""
-    training = f", seed {line['seed']}, mark {line['mark']}" if line["mark"] else ""
-    return f"{line['id'].split('/')[1]}, {line['entrant']['name']}{training}"
-
-
-def failures(lines: Iterable[Mapping[str, Any]]) -> list[str]:
+def failures(lines: Iterable[Result]) -> list[str]:
     """Return a message for each failed training, with the reason."""
     return [
-        f"{name_of(each)}: {each['failed']}{'' if each['weights'] else '; it counts as zero actions'}"
+        f"{each.label}: {each.failed}{'' if each.weights else '; it counts as zero actions'}"
         for each in lines
-        if each["failed"] is not None
+        if each.failed is not None
     ]

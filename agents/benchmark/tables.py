@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +23,7 @@ from ..policies.lookup import REPLAY
 from ..policies.registry import all_ids, references_of, task_class
 from .entrants import RECIPE
 from .protocol import episodes_of
+from .results import Measurement, Result
 from .statistics import Estimate, combined, estimate, holm, of_points
 
 LEAST = -1.0
@@ -48,7 +49,7 @@ class Cell:
         broken: Number of failed trainings.
     """
 
-    lines: list[Mapping[str, Any]]
+    lines: list[Result]
     score: Estimate = field(init=False)
     scaled: Estimate | None = field(init=False, default=None)
     clipped: Estimate | None = field(init=False, default=None)
@@ -56,12 +57,12 @@ class Cell:
 
     def __post_init__(self) -> None:
         """Compute the estimates from the lines."""
-        self.points = [each["episodes"]["mean"] for each in self.lines] if len(self.lines) > 1 else []
-        shares = [each["episodes"]["failed"] for each in self.lines if each["episodes"]["failed"] is not None]
+        self.points = [each.episodes.mean for each in self.lines] if len(self.lines) > 1 else []
+        shares = [each.episodes.failed for each in self.lines if each.episodes.failed is not None]
         self.failed = float(np.mean(shares)) if shares else None
-        self.broken = sum(each["failed"] is not None for each in self.lines)
-        episodes = self.lines[0]["episodes"]
-        scale = normaliser(self.lines[0]["id"])
+        self.broken = sum(each.failed is not None for each in self.lines)
+        episodes = self.lines[0].episodes
+        scale = normaliser(self.lines[0].id)
         self.score = of_points(self.points) if self.points else self._single(episodes, 0.0, 1.0)
         if scale is not None:
             floor, length = scale["floor"], scale["best"] - scale["floor"]
@@ -74,8 +75,8 @@ class Cell:
                 self.clipped = self.scaled._replace(mean=max(self.scaled.mean, LEAST))
 
     @staticmethod
-    def _single(episodes: Mapping[str, Any], floor: float, length: float) -> Estimate:
-        return estimate((episodes["mean"] - floor) / length, (episodes["sd"] or 0.0) / length, episodes["count"])
+    def _single(episodes: Measurement, floor: float, length: float) -> Estimate:
+        return estimate((episodes.mean - floor) / length, (episodes.sd or 0.0) / length, episodes.count)
 
 
 @dataclass
@@ -101,7 +102,7 @@ class Row:
     @property
     def learns(self) -> bool:
         """Whether the entrant is a learner."""
-        return any(cell.lines[0]["mark"] for cell in self.cells.values())
+        return any(cell.lines[0].mark for cell in self.cells.values())
 
     @property
     def mean(self) -> Estimate | None:
@@ -114,7 +115,7 @@ class Row:
         return combined(clipped, [1.0 / len(clipped)] * len(clipped))
 
 
-def rows_of(lines: Iterable[Mapping[str, Any]]) -> list[Row]:
+def rows_of(lines: Iterable[Result]) -> list[Row]:
     """Group lines into rows, with policies first, then learners by track and mark.
 
     A training counts once, however often it is among the lines. Another version of an entrant has its own row.
@@ -122,21 +123,21 @@ def rows_of(lines: Iterable[Mapping[str, Any]]) -> list[Row]:
     Raises:
         ValueError: If lines come from different versions of an environment.
     """
-    groups: dict[tuple[Any, ...], dict[str, dict[tuple[int, int], Mapping[str, Any]]]] = {}
+    groups: dict[tuple[Any, ...], dict[str, dict[tuple[int, int], Result]]] = {}
     digests: dict[tuple[str, str], str] = {}
     fingerprints: dict[tuple[str, str], str] = {}
     for each in lines:
-        name, mark, count = each["entrant"]["name"], each["mark"], each["episodes"]["count"]
-        env_id, digest = each["id"], each["entrant"]["digest"]
-        if fingerprints.setdefault((env_id, json.dumps(each["env"])), each["fingerprint"]) != each["fingerprint"]:
+        name, mark, count = each.entrant.name, each.mark, each.episodes.count
+        env_id, digest = each.id, each.entrant.digest
+        if fingerprints.setdefault((env_id, json.dumps(each.env)), each.fingerprint) != each.fingerprint:
             raise ValueError(f"results must be of one version of {env_id}, got {name} measured on another")
         few = None if count == episodes_of(env_id) else count
         learns = mark and name != RECIPE
         first = digests.setdefault((name, "" if learns else env_id), digest)
         if digest != first:
             name += f" (version {digest})"
-        key = (each["track"], mark if learns else 0, name, few)
-        groups.setdefault(key, {}).setdefault(env_id, {}).setdefault((each["seed"], mark), each)
+        key = (each.track, mark if learns else 0, name, few)
+        groups.setdefault(key, {}).setdefault(env_id, {}).setdefault((each.seed, mark), each)
     order = {env_id: k for k, env_id in enumerate(all_ids())}
     rows = [
         Row(track, mark, name, few, {k: Cell([*cells[k].values()]) for k in sorted(cells, key=order.__getitem__)})

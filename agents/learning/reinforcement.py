@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -9,14 +10,17 @@ import stable_baselines3
 import torch
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
-from stable_baselines3.common.vec_env import VecMonitor
+from stable_baselines3.common.vec_env import VecEnv, VecMonitor
 
 from gymnosoma.envs.wrappers import make_vec
 
 from ..policies.card import write_policy
 from .checkpoint import load_checkpoint, save_checkpoint
-from .runs import Run
+from .runs import Record, Run
 from .sb3_env import SB3VecEnv, network_of
+
+NETWORK = ("log_std_init", "net_arch", "activation_fn", "optimizer_kwargs")
+"""Settings of the networks, which SB3 takes as ``policy_kwargs``."""
 
 
 def learn(run: Run, threads: int) -> bool:
@@ -24,32 +28,22 @@ def learn(run: Run, threads: int) -> bool:
     config = run.config
     torch.set_num_threads(threads)
     key = run.score.name
-    envs: Any = make_vec(config["id"], config["num_envs"], autoreset_mode="SameStep", **config["env"])
+    envs: Any = make_vec(config.id, config.num_envs, autoreset_mode="SameStep", **config.env)
     monitored = VecMonitor(SB3VecEnv(envs), info_keywords=() if key == "return" else (key,))
     logs = str(run.folder / "tensorboard")
     callback = _RunCallback(run)
     if run.resumed:
-        model, record = load_checkpoint(run.checkpoint, config["algorithm"], monitored, tensorboard_log=logs)
-        run.begin(record)
+        model, record = load_checkpoint(run.checkpoint, config.algorithm, monitored, tensorboard_log=logs)
+        run.begin(Record(**record))
     else:
-        settings = dict(config["settings"])
-        network = {key: settings.pop(key) for key in ("log_std_init", "net_arch") if key in settings}
+        settings = dict(config.settings)
         teacher = settings.pop("imitate", "")
-        kind = getattr(stable_baselines3, config["algorithm"].upper())
-        model = kind(
-            "MlpPolicy",
-            monitored,
-            seed=config["seed"],
-            device="cpu",
-            policy_kwargs=network,
-            tensorboard_log=logs,
-            **settings,
-        )
+        model = make_model(config.algorithm, monitored, config.seed, settings, tensorboard_log=logs)
         run.start_clock()
         if teacher:
             from .imitation import imitate
 
-            imitate(model, config["id"], teacher, config["env"], config["seed"])
+            imitate(model, config.id, teacher, config.env, config.seed)
         run.note(0, (), ())
         callback.save(model)
         run.begin()
@@ -57,15 +51,23 @@ def learn(run: Run, threads: int) -> bool:
     try:
         remaining = run.goal - model.num_timesteps
         if remaining > 0:
-            model.learn(remaining, callback=callback, reset_num_timesteps=False, tb_log_name=config["algorithm"])
+            model.learn(remaining, callback=callback, reset_num_timesteps=False, tb_log_name=config.algorithm)
     except _Stopped:
         finished = False
     except OSError as error:
         raise OSError(error.errno, error.strerror, error.filename or logs) from error
     callback.save(model)
-    write_policy(run.folder, config, {}, network_of(model.policy))
+    write_policy(run.folder, config, network_of(model.policy))
     envs.close()
     return finished
+
+
+def make_model(algorithm: str, envs: VecEnv, seed: int, settings: Mapping[str, Any], **options: Any) -> Any:
+    """Create a model of PPO or SAC; ``settings`` are those of the algorithm and of its networks."""
+    network = {name: value for name, value in settings.items() if name in NETWORK}
+    rest = {name: value for name, value in settings.items() if name not in NETWORK}
+    kind = getattr(stable_baselines3, algorithm.upper())
+    return kind("MlpPolicy", envs, seed=seed, device="cpu", policy_kwargs=network, **rest, **options)
 
 
 class _Stopped(Exception):
@@ -95,7 +97,7 @@ class _RunCallback(BaseCallback):
             raise _Stopped
 
     def _on_step(self) -> bool:
-        self.run.record["episodes"] += int(np.sum(self.locals["dones"]))
+        self.run.record.episodes += int(np.sum(self.locals["dones"]))
         return True
 
     def _on_rollout_end(self) -> None:
@@ -107,5 +109,5 @@ class _RunCallback(BaseCallback):
 
     def save(self, model: BaseAlgorithm) -> None:
         """Save checkpoint, then curve. If the process is killed in between, the checkpoint still contains the curve."""
-        save_checkpoint(self.run.checkpoint, model, self.run.record)
+        save_checkpoint(self.run.checkpoint, model, vars(self.run.record))
         self.run.save_curve()

@@ -7,22 +7,22 @@ import time
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
+from dataclasses import dataclass
 from functools import cache, partial
-from importlib import import_module, resources
+from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
 
 from gymnosoma.envs.core.arguments import choice, number, numbers, whole, within
 from gymnosoma.envs.core.files import read_toml
 
-from ..policies.card import check_widths
-from ..policies.config import CONFIG
-from ..policies.registry import ALGORITHMS, task_class, versions
+from ..policies.card import AlgorithmName, EnvId, check_widths
+from ..policies.registry import ALGORITHMS, check_env, task_class
 from ..support.files import replacing
 from ..support.progress import progress_bar, sparkline
-from ..support.schema import OBJECT, TEXT, Check, held, read_json, typed
+from ..support.schema import Check, mapping, plain, read, read_json, text
 
 CURVE = ("steps", "seconds", "episodes", "return", "score")
 """Columns of the learning curve.
@@ -36,21 +36,19 @@ means over the last 100 episodes. For ``cma``, they are means over the last 32 e
 VALIDATION = 3_000_000_000
 """Seed of the first episode for choosing between candidates. The benchmark uses other seeds."""
 
-CHECKPOINTS = dict.fromkeys(("ppo", "sac"), "checkpoint.zip") | dict.fromkeys(("cma", "supervised"), "checkpoint.json")
-"""Name of the checkpoint file, by algorithm."""
-
 MAX_CHECKPOINT = 2**28
 """Maximum size of a ``checkpoint.json``, bytes."""
 
-WHOLE: Check = partial(whole, minimum=0, maximum=10**15)
-RECORD: Check = partial(
-    held,
-    keys={
-        "curve": partial(typed, kind=list, words="be a list"),
-        "episodes": WHOLE,
-        "seconds": partial(number, minimum=0.0),
-    },
-)
+Whole = Annotated[int, partial(whole, minimum=0, maximum=10**15)]
+
+
+@dataclass
+class Record:
+    """Lines of ``curve.csv``, and total numbers of episodes and CPU seconds of a run."""
+
+    curve: list[str]
+    episodes: Whole
+    seconds: Annotated[float, partial(number, minimum=0.0)]
 
 
 def _layers(name: str, value: Any) -> None:
@@ -62,7 +60,7 @@ def _layers(name: str, value: Any) -> None:
 MAX_WIDTH = 4096
 """Largest width of a layer of a trained network."""
 
-KINDS: dict[str, Check] = {"net_arch": _layers, "imitate": TEXT, "controller": TEXT, "parameters": OBJECT}
+KINDS: dict[str, Check] = {"net_arch": _layers, "imitate": text, "controller": text, "parameters": mapping}
 """Checks of the settings that are not numbers."""
 
 
@@ -93,15 +91,64 @@ def table(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be rows of numbers")
 
 
-def recipe(env_id: str, algorithm: str | None = None, file: Path | None = None) -> dict[str, Any]:
+Table = Annotated[Any, table]
+
+RANGES = {
+    "steps": (1, 10**12),
+    "num_envs": (1, 2**16),
+    "seed": (0, 2**32 - 1),  # NumPy's
+    "checkpoint": (1, 10**12),
+    "threads": (1, 256),
+}
+"""Lowest and highest values of the integer settings of a run."""
+
+
+def _within(name: str) -> Check:
+    return partial(whole, minimum=RANGES[name][0], maximum=RANGES[name][1])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """Settings of a training; ``settings`` are those of the algorithm."""
+
+    algorithm: AlgorithmName
+    steps: Annotated[int, _within("steps")]
+    num_envs: Annotated[int, _within("num_envs")]
+    env: dict[str, Any]
+    settings: dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunConfig(Recipe):
+    """Contents of ``config.json`` in a run folder."""
+
+    id: EnvId
+    seed: Annotated[int, _within("seed")]
+    versions: dict[str, Any]
+    fingerprint: str
+
+
+CONFIG, MAX_CONFIG = "config.json", 2**16
+"""Name of the file, and its maximum size in bytes."""
+
+
+def read_config(folder: Path) -> RunConfig:
+    """Read the configuration of a run folder; raise ValueError, naming file and key, if ``train`` did not write it."""
+    config = read_json(RunConfig, folder / CONFIG, MAX_CONFIG)
+    try:
+        check_env(config.id, config.env)
+        check_settings(config.algorithm, config.settings)
+    except ValueError as error:
+        raise ValueError(f"{str(folder / CONFIG)!r}: {error}") from None
+    return config
+
+
+def recipe(env_id: str, algorithm: str | None = None, file: Path | None = None) -> Recipe:
     """Return the training settings of an environment: the defaults, updated by its recipe.
 
     Args:
         algorithm: Learning algorithm. By default, the recipe's.
         file: Recipe in TOML. By default, the environment's recipe, if it has one.
-
-    Returns:
-        dict: ``algorithm``, ``steps``, ``num_envs``, ``env``, and ``settings`` of the algorithm.
 
     Raises:
         ValueError: If the algorithm does not exist, or the file is missing or invalid.
@@ -116,37 +163,40 @@ def recipe(env_id: str, algorithm: str | None = None, file: Path | None = None) 
         chosen = default | (read_toml(own) if own.is_file() else {})
         for key in chosen:
             choice("key", key, default)
-        TEXT("algorithm", chosen["algorithm"])
+        text("algorithm", chosen["algorithm"])
         name = (algorithm or chosen["algorithm"]).lower()
         choice("algorithm", name, ALGORITHMS)
-        OBJECT(name, chosen[name])
+        mapping(name, chosen[name])
         settings = default[name] | chosen[name]
         shared = {key: settings.pop(key, chosen[key]) for key in ("steps", "num_envs", "env")}
         check_settings(name, settings)
-        OBJECT("env", shared["env"])
+        return read(Recipe, {"algorithm": name, **shared, "settings": settings}, name)
     except ValueError as error:
         raise ValueError(str(error) if file is None else f"recipe {str(file)!r}: {error}") from None
-    return {"algorithm": name, **shared, "settings": settings}
+
+
+State = TypeVar("State", bound=Any)
+"""Dataclass of the state of a training in ``checkpoint.json``, with the field ``record``."""
 
 
 class Run:
     """State of a run folder during training.
 
     Args:
-        config: Contents of ``config.json``.
+        config: Configuration of the run.
         goal, every: Total number of steps, and steps between checkpoints.
-        stop, watch: As in `Training.run`.
+        stop, watch: As in `train`.
         resumed: Whether the run continues from a checkpoint.
 
     Attributes:
-        record: ``curve`` (lines of ``curve.csv``), and total ``episodes`` and CPU ``seconds``.
+        record: Learning curve and totals.
         score: Score of the task.
     """
 
     def __init__(
         self,
         folder: Path,
-        config: dict[str, Any],
+        config: RunConfig,
         goal: int,
         every: int,
         *,
@@ -156,43 +206,43 @@ class Run:
     ) -> None:
         self.folder, self.config, self.goal, self.every = folder, config, goal, every
         self.stop, self._watch, self.resumed = stop, watch, resumed
-        self.score = task_class(config["id"]).score
-        self.record: dict[str, Any] = {"curve": [], "episodes": 0, "seconds": 0.0}
+        self.score = task_class(config.id).score
+        self.record = Record([], 0, 0.0)
         self._bar: Any = None
         self.start_clock()
 
     @property
     def checkpoint(self) -> Path:
         """Path of the checkpoint file."""
-        return self.folder / CHECKPOINTS[self.config["algorithm"]]
+        return self.folder / ALGORITHMS[self.config.algorithm].checkpoint
 
     def start_clock(self) -> None:
         """Start counting CPU seconds."""
-        self._before, self._started = self.record["seconds"], time.process_time()
+        self._before, self._started = self.record.seconds, time.process_time()
 
-    def begin(self, record: Mapping[str, Any] | None = None) -> None:
+    def begin(self, record: Record | None = None) -> None:
         """Write ``config.json`` after the first checkpoint, or restore the ``record`` of a resumed checkpoint."""
         if record is not None:
-            self.record = dict(record)
+            self.record = record
             self.save_curve()
         with replacing(self.folder / CONFIG) as file:
-            file.write((json.dumps(self.config, indent=2) + "\n").encode())
+            file.write((json.dumps(plain(self.config), indent=2) + "\n").encode())
 
-    def start(self, state: dict[str, Any], keys: Mapping[str, Check]) -> dict[str, Any]:
-        """Save the initial state, or load the state in ``checkpoint.json`` and check its ``keys``; return the state."""
+    def start(self, state: State) -> State:
+        """Save the initial state, or load a state of its class from ``checkpoint.json``; return the state."""
         if self.resumed:
-            state = read_json(self.checkpoint, MAX_CHECKPOINT, {**keys, "record": RECORD})
-            self.begin(state.pop("record"))
+            state = read_json(type(state), self.checkpoint, MAX_CHECKPOINT)
+            self.begin(state.record)
         else:
             self.save(state)
             self.begin()
         self.start_clock()
         return state
 
-    def save(self, state: Mapping[str, Any]) -> None:
+    def save(self, state: Any) -> None:
         """Write ``checkpoint.json`` and the curve."""
         with replacing(self.checkpoint) as file:
-            file.write(json.dumps({**state, "record": self.record}, allow_nan=False).encode())
+            file.write(json.dumps(plain(state), allow_nan=False).encode())
         self.save_curve()
 
     def show(self, steps: int) -> None:
@@ -206,15 +256,15 @@ class Run:
 
         Without returns, only the progress bar is updated.
         """
-        self.record["seconds"] = self._before + time.process_time() - self._started
+        self.record.seconds = self._before + time.process_time() - self._started
         row = None
         if len(returns):
             mean, score = float(np.mean(returns)), float(np.mean(scores)) * self.score.factor
-            seconds, episodes = self.record["seconds"], self.record["episodes"]
-            line = f"{steps},{seconds:.2f},{episodes},{mean:.6g},{score:.6g}"
-            self.record["curve"].append(line)
+            record = self.record
+            line = f"{steps},{record.seconds:.2f},{record.episodes},{mean:.6g},{score:.6g}"
+            record.curve.append(line)
             self.show(steps)
-            curve = sparkline([float(each.rpartition(",")[2]) for each in self.record["curve"]])
+            curve = sparkline([float(each.rpartition(",")[2]) for each in record.curve])
             text = f"return {mean:.2f}, {self.score.name} {score:.4g} {self.score.unit} {curve}".rstrip()
             self._bar.set_postfix_str(text, refresh=False)
             row = dict(zip(CURVE, map(float, line.split(",")), strict=True))
@@ -225,7 +275,7 @@ class Run:
     def save_curve(self) -> None:
         """Write ``curve.csv``."""
         with replacing(self.folder / "curve.csv") as file:
-            file.write("".join(f"{line}\n" for line in [",".join(CURVE), *self.record["curve"]]).encode())
+            file.write("".join(f"{line}\n" for line in [",".join(CURVE), *self.record.curve]).encode())
 
     def close(self) -> None:
         """Close the progress bar."""
@@ -237,9 +287,3 @@ def drawn_seeds(seed: int, round_: int, count: int) -> list[int]:
     """Draw the seeds of a round's training episodes. They are at least 2**62; evaluation uses lower seeds."""
     words = np.random.SeedSequence((0x67796D, seed, round_)).generate_state(count, np.uint64)
     return [int(word) >> 2 | 2**62 for word in words]
-
-
-def versions_of(algorithm: str) -> dict[str, str]:
-    """Return the versions of the libraries that an algorithm uses."""
-    names = {"cma": ["cma"], "supervised": ["torch"]}.get(algorithm, ["torch", "stable_baselines3"])
-    return versions() | {name: import_module(name).__version__ for name in names}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,11 @@ from gymnosoma.envs.wrappers import make_vec
 
 from ..policies.agent import Agent, reference_policy
 from ..policies.answers import LOUDEST, QUIETEST, AnsweringAgent, Answers
-from ..policies.card import PARTS, check_parameters, write_policy
+from ..policies.card import ControllerPart, Rule, check_parameters, write_policy
 from ..policies.evaluation import Episodes, play_side_by_side
 from ..policies.networks import Network
 from ..policies.registry import references_of
-from ..support.schema import OBJECT
-from .runs import VALIDATION, WHOLE, Run, drawn_seeds
+from .runs import VALIDATION, Record, Run, RunConfig, Whole, drawn_seeds
 
 DOUBTS = (0.0, 0.02, 0.03, 0.045, 0.07, 0.1, 0.15, 0.2, 0.3, 0.45, 0.6, 0.75)
 """Values of ``doubt`` in the commitment rules that are compared, in units of the action."""
@@ -34,7 +34,16 @@ SHARES = (0.4, 0.55, 0.7, 0.85, 1.0)
 CHOSEN, SCORED = 64, 64
 """Number of episodes for choosing the rule, and number of further episodes for the learning curve."""
 
-CHECKPOINT = {"steps": WHOLE, "rounds": WHOLE, "rule": PARTS["rule"], "weights": OBJECT}
+
+@dataclass
+class _State:
+    """Contents of ``checkpoint.json``: totals of steps and rounds, commitment rule, weights of the network."""
+
+    steps: Whole
+    rounds: Whole
+    rule: Rule
+    weights: dict[str, Any]
+    record: Record
 
 
 def learn(run: Run, threads: int) -> bool:
@@ -45,50 +54,49 @@ def learn(run: Run, threads: int) -> bool:
     checkpoint contains the network; a resumed run plays the previous episodes again.
     """
     torch.set_num_threads(threads)
-    config, settings = run.config, run.config["settings"]
+    config, settings = run.config, run.config.settings
     course = _Course(config)
     network, periods, rate = course.network, course.periods, course.rate
-    state: dict[str, Any] = {"steps": 0, "rounds": 0, "rule": {"doubt": 0.0, "latest": periods / rate}}
-    state = run.start(state | {"weights": _weights(network)}, CHECKPOINT)
-    _load(network, state["weights"])
-    for k in range(state["rounds"]):
+    state = run.start(_State(0, 0, Rule(0.0, periods / rate), _weights(network), run.record))
+    _load(network, state.weights)
+    for k in range(state.rounds):
         course.watch(k)
-    rules = [{"doubt": doubt, "latest": share * periods / rate} for doubt in DOUBTS for share in SHARES]
+    rules = [Rule(doubt, share * periods / rate) for doubt in DOUBTS for share in SHARES]
     stopped = False
-    while state["steps"] < run.goal and not (stopped := bool(run.stop())):
-        state["steps"] += course.watch(state["rounds"])
-        generator = torch.Generator().manual_seed(config["seed"] + 2**32 * state["rounds"])
+    while state.steps < run.goal and not (stopped := bool(run.stop())):
+        state.steps += course.watch(state.rounds)
+        generator = torch.Generator().manual_seed(config.seed + 2**32 * state.rounds)
         _fit(network, course.frames, course.answers, settings, generator)
-        state["rounds"] += 1
-        run.record["episodes"] += config["num_envs"]
+        state.rounds += 1
+        run.record.episodes += config.num_envs
         scores = course.play(rules, range(VALIDATION, VALIDATION + CHOSEN)).score(run.score)
-        state["rule"] = rules[int(np.argmax(scores.reshape(len(rules), CHOSEN).mean(1)))]
-        episodes = course.play([state["rule"]], range(VALIDATION + CHOSEN, VALIDATION + CHOSEN + SCORED))
-        run.note(state["steps"], episodes.returns.tolist(), episodes.score(run.score).tolist())
-        run.save(state | {"weights": _weights(network)})
-    if not state["rounds"]:  # collect data for the scaling of inputs
+        state.rule = rules[int(np.argmax(scores.reshape(len(rules), CHOSEN).mean(1)))]
+        episodes = course.play([state.rule], range(VALIDATION + CHOSEN, VALIDATION + CHOSEN + SCORED))
+        run.note(state.steps, episodes.returns.tolist(), episodes.score(run.score).tolist())
+        state.weights = _weights(network)
+        run.save(state)
+    if not state.rounds:  # collect data for the scaling of inputs
         course.watch(0)
-    controller = {"name": settings["controller"], "parameters": settings["parameters"]}
-    player = {"controller": controller, "rule": state["rule"]}
-    write_policy(run.folder, config, player, course.frames.plain(course.linear))
+    controller = ControllerPart(settings["controller"], settings["parameters"])
+    write_policy(run.folder, config, course.frames.plain(course.linear), controller=controller, rule=state.rule)
     return not stopped
 
 
 class _Course:
     """Controller, network and collected data of a run."""
 
-    def __init__(self, config: Mapping[str, Any]) -> None:
-        self._config, settings = config, config["settings"]
-        reference = references_of(config["id"])[settings["controller"]]
+    def __init__(self, config: RunConfig) -> None:
+        self._config, settings = config, config.settings
+        reference = references_of(config.id)[settings["controller"]]
         check_parameters(reference, settings["parameters"])
         self._mover = reference_policy(settings["controller"], reference, **settings["parameters"])
-        envs: Any = make_vec(config["id"], 1, **config["env"])
+        envs: Any = make_vec(config.id, 1, **config.env)
         self.answers, self.rate, limit = Answers(envs.task), envs.task.control_rate, envs.spec.max_episode_steps
         (inputs,) = envs.single_observation_space.shape
         self.frames = _Frames(inputs // envs.task.layout.size)
         envs.close()
         self.periods = min(round(settings["latest"] * self.rate) or limit, limit)
-        torch.manual_seed(config["seed"])
+        torch.manual_seed(config.seed)
         sizes = [inputs, *settings["net_arch"], self.answers.outputs]
         self.linear = [torch.nn.Linear(a, b) for a, b in itertools.pairwise(sizes)]
         parts = [part for layer in self.linear for part in (layer, torch.nn.Tanh())]
@@ -96,10 +104,10 @@ class _Course:
 
     def watch(self, round_: int) -> int:
         """Collect episodes of the controller, and return the number of steps."""
-        count = self._config["num_envs"]
-        envs: Any = make_vec(self._config["id"], count, **self._config["env"])
+        count = self._config.num_envs
+        envs: Any = make_vec(self._config.id, count, **self._config.env)
         agent = AnsweringAgent(self._mover.make(envs, 0), None, self.answers)
-        observations, infos = envs.reset(seed=drawn_seeds(self._config["seed"], round_, count))
+        observations, infos = envs.reset(seed=drawn_seeds(self._config.seed, round_, count))
         right = self.answers.right(infos)
         running, first = np.ones(count, np.bool_), np.ones(count, np.bool_)
         frames, alive = [], []
@@ -113,16 +121,16 @@ class _Course:
         self.frames.add(np.stack(frames, 1), np.stack(alive, 1), right)
         return int(np.sum(alive))
 
-    def play(self, rules: Sequence[Mapping[str, float]], seeds: Sequence[int]) -> Episodes:
+    def play(self, rules: Sequence[Rule], seeds: Sequence[int]) -> Episodes:
         """Play the same episodes with each rule."""
-        doubt, latest = (np.repeat([rule[name] for rule in rules], len(seeds)) for name in ("doubt", "latest"))
+        doubt, latest = np.repeat([(rule.doubt, rule.latest) for rule in rules], len(seeds), 0).T
 
         def agent(envs: Any) -> Agent:
             return AnsweringAgent(
                 self._mover.make(envs, 0), self.frames.plain(self.linear), self.answers, doubt, latest
             )
 
-        return play_side_by_side(self._config["id"], self._config["env"], agent, len(rules), seeds)
+        return play_side_by_side(self._config.id, self._config.env, agent, len(rules), seeds)
 
 
 class _Frames:

@@ -132,14 +132,14 @@ class Policy:
     Args:
         make: Creates the agent from a vector environment and the number of the episode of its first row.
         env: Arguments of the environment.
-        card: Contents of ``card.json`` of a trained policy.
+        card: `Card` of a trained policy.
         digest: Computes a digest of the policy's files or source code.
     """
 
     name: str
     make: Callable[[Any, int], Agent]
     env: dict[str, Any] = field(default_factory=dict)
-    card: dict[str, Any] = field(default_factory=dict)
+    card: Any = None
     digest: Callable[[], str] = str
 
 

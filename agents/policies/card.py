@@ -12,9 +12,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import gymnasium
 import numpy as np
@@ -26,9 +27,10 @@ from gymnosoma.envs.wrappers import make_vec
 
 from ..controllers import Reference, references
 from ..support.files import replacing
-from ..support.schema import OBJECT, TEXT, Check, held, read_json
+from ..support.schema import plain, read_json
 from .agent import Agent, reference_policy
 from .answers import AnsweringAgent, Answers
+from .evaluation import Summary
 from .networks import ACTIVATIONS, Network, NetworkAgent
 from .registry import ALGORITHMS, all_ids
 
@@ -49,48 +51,88 @@ def check_widths(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be a list of at most {MAX_LAYERS} integers greater than 0, got {shown(value)}")
 
 
-def _object(**keys: Check) -> Check:
-    return partial(held, keys=keys)
+Positive = Annotated[float, partial(number, minimum=0.0)]
+EnvId = Annotated[str, lambda name, value: choice(name, value, all_ids())]
+AlgorithmName = Annotated[str, partial(choice, choices=ALGORITHMS)]
 
 
-PARTS: dict[str, Check] = {
-    "network": _object(net_arch=check_widths, activation=partial(choice, choices=ACTIVATIONS)),
-    "controller": _object(name=TEXT, parameters=OBJECT),
-    "rule": _object(doubt=partial(number, minimum=0.0), latest=partial(number, minimum=0.0)),
-}
-"""Checks of the parts of a policy."""
+@dataclass(frozen=True)
+class NetworkPart:
+    """Widths of the hidden layers and activation of a policy's network; its weights are in the other file."""
 
-KINDS = ({"network"}, {"controller"}, {*PARTS})
-"""Allowed combinations of parts."""
-
-KEYS: dict[str, Check] = {
-    "format": partial(whole, minimum=FORMAT, maximum=FORMAT),
-    "id": lambda name, value: choice(name, value, all_ids()),
-    "algorithm": partial(choice, choices=ALGORITHMS),
-    **dict.fromkeys(("observation_space", "action_space", "env", "scores", "versions"), OBJECT),
-    "fingerprint": TEXT,
-}
-"""Checks of the remaining keys of a card."""
+    net_arch: Annotated[Any, check_widths]
+    activation: Annotated[str, partial(choice, choices=ACTIVATIONS)]
 
 
-def write_policy(
-    folder: Path, run: Mapping[str, Any], parts: Mapping[str, Any], network: Network | None = None
-) -> None:
+@dataclass(frozen=True)
+class ControllerPart:
+    """Name of a reference of the task, and its changed parameters."""
+
+    name: str
+    parameters: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Condition for committing the network's answers, see `AnsweringAgent`."""
+
+    doubt: Positive
+    latest: Positive
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Result of the evaluation of a policy."""
+
+    score: str
+    unit: str
+    score_mean: float
+    score_sd: float
+    return_mean: float
+    return_sd: float
+    episodes: int
+    seed: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Card:
+    """Contents of ``card.json``, with one of the allowed combinations of parts."""
+
+    format: Annotated[int, partial(whole, minimum=FORMAT, maximum=FORMAT)]
+    id: EnvId
+    algorithm: AlgorithmName
+    controller: ControllerPart | None = None
+    rule: Rule | None = None
+    network: NetworkPart | None = None
+    observation_space: dict[str, Any]
+    action_space: dict[str, Any]
+    env: dict[str, Any]
+    scores: Scores | None
+    versions: dict[str, Any]
+    fingerprint: str
+
+    def __post_init__(self) -> None:
+        """Check the combination of parts."""
+        parts = {name for name in ("network", "controller", "rule") if getattr(self, name) is not None}
+        if parts not in ({"network"}, {"controller"}, {"network", "controller", "rule"}):
+            raise ValueError(f"a policy must have a network, a controller, or both with a rule, got {sorted(parts)}")
+
+
+def write_policy(folder: Path, run: Any, network: Network | None = None, **parts: ControllerPart | Rule) -> None:
     """Write a policy into an existing folder.
 
     Args:
         folder: Folder of the policy.
-        run: Configuration with ``id``, ``algorithm``, ``env``, ``versions`` and ``fingerprint``, as in ``config.json``.
-        parts: Parts of the policy other than its network.
+        run: Configuration with ``id``, ``algorithm``, ``env``, ``versions`` and ``fingerprint``, such as `RunConfig`.
         network: Network for unscaled observations of the environment.
+        **parts: Parts ``controller`` and ``rule`` of the policy.
     """
-    envs: Any = make_vec(run["id"], 1, **run["env"])
-    card = {"format": FORMAT, **{name: run[name] for name in ("id", "algorithm")}, **parts}
-    if network is not None:
-        card["network"] = {"net_arch": network.widths, "activation": network.activation}
-    card |= {f"{name}_space": _describe(getattr(envs, f"single_{name}_space")) for name in ("observation", "action")}
+    envs: Any = make_vec(run.id, 1, **run.env)
+    spaces = {f"{name}_space": _describe(getattr(envs, f"single_{name}_space")) for name in ("observation", "action")}
     envs.close()
-    card |= {"env": dict(run["env"]), "scores": {}} | {name: run[name] for name in ("versions", "fingerprint")}
+    same: dict[str, Any] = {name: getattr(run, name) for name in ("id", "algorithm", "env", "versions", "fingerprint")}
+    layers = None if network is None else NetworkPart(network.widths, network.activation)
+    card = Card(format=FORMAT, network=layers, scores=None, **parts, **spaces, **same)  # type: ignore[arg-type]
     if network is not None:
         from safetensors.numpy import save
 
@@ -99,28 +141,24 @@ def write_policy(
     _write_card(folder, card)
 
 
-def add_scores(folder: Path, summary: Mapping[str, Any]) -> None:
+def add_scores(folder: Path, summary: Summary) -> None:
     """Write the summary of an evaluation into a policy's card."""
-    names = ("score", "unit", "score_mean", "score_sd", "return_mean", "return_sd", "episodes", "seed")
-    _write_card(folder, read_card(folder) | {"scores": {name: summary[name] for name in names}})
+    scores = Scores(**{field.name: getattr(summary, field.name) for field in fields(Scores)})
+    _write_card(folder, replace(read_card(folder), scores=scores))
 
 
-def _write_card(folder: Path, card: Mapping[str, Any]) -> None:
+def _write_card(folder: Path, card: Card) -> None:
     with replacing(folder / CARD) as file:
-        file.write((json.dumps(card, indent=2, allow_nan=False) + "\n").encode())
+        file.write((json.dumps(plain(card), indent=2, allow_nan=False) + "\n").encode())
 
 
-def read_card(folder: Path) -> dict[str, Any]:
+def read_card(folder: Path) -> Card:
     """Read a policy's card and check everything that does not need the environment.
 
     Raises:
         ValueError: If a value is invalid; names file and key.
     """
-    path = folder / CARD
-    card = read_json(path, MAX_HEADER, KEYS | PARTS, optional=PARTS)
-    if (parts := card.keys() & PARTS) not in KINDS:
-        raise ValueError(f"{str(path)!r} must have a network, a controller, or both with a rule, got {sorted(parts)}")
-    return card
+    return read_json(Card, folder / CARD, MAX_HEADER)
 
 
 def _describe(space: Any) -> dict[str, Any]:
@@ -144,39 +182,41 @@ def load_policy(folder: str | Path, envs: Any) -> Agent:
     card = read_card(folder)
     _check_envs(folder, card, envs)
     try:
-        mover = _controller(card["controller"], envs) if "controller" in card else None
-        if "network" not in card:
-            assert mover is not None
-            return mover
-        answers = Answers(envs.task) if "rule" in card else None
+        mover = None if card.controller is None else _controller(card.controller, envs)
+        answers = None if card.rule is None else Answers(envs.task)
     except ValueError as error:
         raise ValueError(f"{str(folder / CARD)!r}: {error}") from None
+    if card.network is None:
+        assert mover is not None
+        return mover
     outputs = answers.outputs if answers else envs.single_action_space.shape[0]
-    sizes = [envs.single_observation_space.shape[0], *card["network"]["net_arch"], outputs]
+    sizes = [envs.single_observation_space.shape[0], *card.network.net_arch, outputs]
     try:
         tensors = _read_weights(folder / WEIGHTS, Network.shapes(sizes))
     except OSError as error:
         raise ValueError(f"{str(folder / WEIGHTS)!r} cannot be read: {error.strerror}") from None
     except ValueError as error:
         raise ValueError(f"{str(folder / WEIGHTS)!r}: {error}") from None
-    network = Network.from_tensors(tensors, card["network"]["activation"])
-    if mover is None or answers is None:
-        return NetworkAgent(network, squashed=card["algorithm"] == "sac")
-    return AnsweringAgent(mover, network, answers, **card["rule"])
+    network = Network.from_tensors(tensors, card.network.activation)
+    if mover is None or answers is None or card.rule is None:
+        return NetworkAgent(network, squashed=card.algorithm == "sac")
+    return AnsweringAgent(mover, network, answers, card.rule.doubt, card.rule.latest)
 
 
-def _check_envs(folder: Path, card: Mapping[str, Any], envs: Any) -> None:
+def _check_envs(folder: Path, card: Card, envs: Any) -> None:
     """Raise ValueError unless actions and observations have the same meaning in ``envs`` as in the card's ``env``."""
     if not hasattr(envs, "single_action_space"):
         raise ValueError(f"envs must be a vector environment from gymnasium.make_vec, got {shown(envs)}")
     for key in ("observation_space", "action_space"):
         space = _describe(getattr(envs, f"single_{key}"))
-        if card[key] != space:
-            raise ValueError(f"{str(folder / CARD)!r}: {key} must be the environment's, {space}, got {card[key]!r:.80}")
+        if (trained_space := getattr(card, key)) != space:
+            raise ValueError(
+                f"{str(folder / CARD)!r}: {key} must be the environment's, {space}, got {trained_space!r:.80}"
+            )
     batch = getattr(getattr(envs, "unwrapped", envs), "batch", None)
     if batch is None:  # hidden in the benchmark's track fixed
         return
-    env = {**gymnasium.spec(card["id"]).kwargs, **card["env"]}
+    env = {**gymnasium.spec(card.id).kwargs, **card.env}
     usual = {"actions": batch.task.action_modes[0], "history": 1}
     for name, value in {"actions": batch.task.actions, "history": batch.frames.shape[1]}.items():
         trained = env[name] if env.get(name) is not None else usual[name]
@@ -194,13 +234,13 @@ def check_parameters(reference: Reference, parameters: Mapping[str, Any]) -> Non
         within(f"controller: parameter {key}", value, *reference.bounds[key])
 
 
-def _controller(part: Mapping[str, Any], envs: Any) -> Agent:
+def _controller(part: ControllerPart, envs: Any) -> Agent:
     """Create the agent of the card's controller part: a reference with changed parameters."""
     own = references(type(envs.task))
-    choice("controller: name", part["name"], own)
-    check_parameters(own[part["name"]], part["parameters"])
-    parameters = {key: float(value) for key, value in part["parameters"].items()}
-    return reference_policy(part["name"], own[part["name"]], **parameters).make(envs, 0)
+    choice("controller: name", part.name, own)
+    check_parameters(own[part.name], part.parameters)
+    parameters = {key: float(value) for key, value in part.parameters.items()}
+    return reference_policy(part.name, own[part.name], **parameters).make(envs, 0)
 
 
 def check_size(path: Path) -> None:

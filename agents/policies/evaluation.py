@@ -198,21 +198,61 @@ def check_play(env_id: str, policy: Policy, episodes: int, options: Mapping[str,
     envs.batch.options.read(options, _waves(episodes)[0][1])
 
 
-def summary(env_id: str, policy: Policy, result: Episodes) -> dict[str, Any]:
-    """Summarise an evaluation in values that JSON supports."""
+@dataclass(frozen=True)
+class Summary:
+    """Summary of an evaluation, in values that JSON supports.
+
+    Args:
+        id, policy: Names of environment and policy.
+        episodes: Number of episodes.
+        score, unit: Name and unit of the score.
+        score_mean, score_sd, return_mean, return_sd, length_mean: Means and standard deviations over episodes.
+        failures: Number of failures by reason.
+        seed: Seed of the first episode.
+        options, env: Reset options, and arguments of the environment.
+    """
+
+    id: str
+    policy: str
+    episodes: int
+    score: str
+    unit: str
+    score_mean: float
+    score_sd: float
+    return_mean: float
+    return_sd: float
+    length_mean: float
+    failures: dict[str, int]
+    seed: int
+    options: dict[str, Any]
+    env: dict[str, Any]
+
+
+def summary(
+    env_id: str,
+    policy: Policy,
+    result: Episodes,
+    seed: int = 0,
+    options: Mapping[str, float] | None = None,
+    **env: Any,
+) -> Summary:
+    """Summarise an evaluation; ``seed``, ``options`` and ``env`` are those of `evaluate`."""
     score = task_class(env_id).score
     values = result.score(score) * score.factor
-    failures = Counter(reason.partition(": ")[0] for reason in result.failures if reason)
-    return {
-        "id": env_id,
-        "policy": policy.name,
-        "episodes": len(result.returns),
-        "score": score.name,
-        "unit": score.unit,
-        "score_mean": float(values.mean()),
-        "score_sd": float(values.std(ddof=1)) if len(values) > 1 else 0.0,
-        "return_mean": float(result.returns.mean()),
-        "return_sd": float(result.returns.std(ddof=1)) if len(values) > 1 else 0.0,
-        "length_mean": float(result.lengths.mean()),
-        "failures": dict(failures),
-    }
+    several = len(values) > 1
+    return Summary(
+        id=env_id,
+        policy=policy.name,
+        episodes=len(result.returns),
+        score=score.name,
+        unit=score.unit,
+        score_mean=float(values.mean()),
+        score_sd=float(values.std(ddof=1)) if several else 0.0,
+        return_mean=float(result.returns.mean()),
+        return_sd=float(result.returns.std(ddof=1)) if several else 0.0,
+        length_mean=float(result.lengths.mean()),
+        failures=dict(Counter(reason.partition(": ")[0] for reason in result.failures if reason)),
+        seed=seed,
+        options=dict(options or {}),
+        env={**policy.env, **env},
+    )

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from gymnosoma.envs.core.arguments import one_of, printable, shown
 
+from ..support.schema import plain
 from .agent import Agent, ConstantAgent, FunctionAgent, Policy, RandomAgent, ReplayAgent, reference_policy
 from .card import CARD, WEIGHTS, load_policy, read_card
 from .evaluation import REPLAY_SEED, evaluate
@@ -77,16 +78,16 @@ def stand_in(env_id: str, name: str) -> str:
 def _saved_policy(env_id: str, name: str, folder: Path) -> Policy:
     """Create a policy from a run folder, or from a folder of the package."""
     card = read_card(folder)
-    if card["id"] != env_id:
-        raise ValueError(f"policy {str(folder)!r} was trained for {card['id']}, not for {env_id}")
-    check_names(env_id, card["env"], f"{str(folder / CARD)!r}: env: argument")
+    if card.id != env_id:
+        raise ValueError(f"policy {str(folder)!r} was trained for {card.id}, not for {env_id}")
+    check_names(env_id, card.env, f"{str(folder / CARD)!r}: env: argument")
     return Policy(
         name,
         lambda envs, _: load_policy(folder, envs),
         # The policy is not restricted to the split of its training.
-        {key: value for key, value in card["env"].items() if key != "split"},
+        {key: value for key, value in card.env.items() if key != "split"},
         card,
-        lambda: values_digest({**card, "scores": {}}, files_digest(*folder.glob(WEIGHTS))),
+        lambda: values_digest({**plain(card), "scores": {}}, files_digest(*folder.glob(WEIGHTS))),
     )
 
 
@@ -113,12 +114,12 @@ def replay(env_id: str, policy: Policy, sources: int = 16) -> Policy:
         actions[np.arange(len(actions))[:, None] >= lengths] = 0.0
         return ReplayAgent(actions, start)
 
-    return replace(policy, name=f"{REPLAY}{policy.name}", make=make, card={})
+    return replace(policy, name=f"{REPLAY}{policy.name}", make=make, card=None)
 
 
 def outdated(env_id: str, policy: Policy) -> str | None:
     """Return a warning if the environment has changed since the policy was trained, else None."""
-    if not policy.card or env_fingerprint(env_id, policy.env) == policy.card["fingerprint"]:
+    if policy.card is None or env_fingerprint(env_id, policy.env) == policy.card.fingerprint:
         return None
     return f"policy {policy.name!r} was trained on a different version of {env_id}; its score may not be meaningful"
 

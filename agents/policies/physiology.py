@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -142,6 +143,26 @@ def observed(
     return means
 
 
+@dataclass(frozen=True)
+class Effect:
+    """Effect of policies on the body.
+
+    Args:
+        unit, meaning, known: Unit and meaning of the measure, and values known from the literature.
+        policies: Value of each policy.
+        limit, why: Limit of the task, in that unit, and its reason, if there is one.
+        beyond: Policies that exceed the limit.
+    """
+
+    unit: str
+    meaning: str
+    known: str
+    policies: dict[str, float]
+    limit: float | None = None
+    why: str = ""
+    beyond: tuple[str, ...] = ()
+
+
 def physiology(
     env_id: str,
     policies: Sequence[Policy],
@@ -149,14 +170,8 @@ def physiology(
     seed: int = 0,
     options: Mapping[str, Any] | None = None,
     **env: Any,
-) -> dict[str, dict[str, Any]]:
-    """Measure the effects of policies and of the baseline on the body, with arguments as in `evaluate`.
-
-    Returns:
-        dict: For each measure, ``unit``, ``meaning``, ``known`` (from the literature) and ``policies`` (value by name).
-            If there is a limit, also ``limit`` (in that unit), its reason ``why``, and ``beyond``, the policies that
-            exceed it.
-    """
+) -> dict[str, Effect]:
+    """Measure the effects of policies and of the baseline on the body, with arguments as in `evaluate`."""
     measures = {**task_of(env_id, **env).physiology, **ACTION}
     players = {policy.name: policy for policy in policies}
     own = references_of(env_id)
@@ -166,13 +181,10 @@ def physiology(
     values = {name: observed(env_id, policy, measures, **how) for name, policy in players.items()}
     table = {}
     for name, measure in measures.items():
-        entry: dict[str, Any] = {"unit": measure.unit, "meaning": measure.meaning, "known": measure.known}
-        entry["policies"] = {player: means[name] for player, means in values.items()}
-        limit = measure.maximum
+        limit, means = measure.maximum, {player: each[name] for player, each in values.items()}
         if measure.times is not None and "baseline" in values:
-            limit = measure.times * values["baseline"][name]
-        if limit is not None:
-            beyond = [player for player, means in values.items() if means[name] > limit]
-            entry |= {"limit": limit, "why": measure.why, "beyond": beyond}
-        table[name] = entry
+            limit = measure.times * means["baseline"]
+        beyond = () if limit is None else tuple(player for player, mean in means.items() if mean > limit)
+        why = "" if limit is None else measure.why
+        table[name] = Effect(measure.unit, measure.meaning, measure.known, means, limit, why, beyond)
     return table

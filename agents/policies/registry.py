@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import gymnasium
-import numpy as np
 
-import gymnosoma
 from gymnosoma.envs.core.arguments import choice, one_of, printable
 from gymnosoma.envs.core.env.environment import SHARED
 from gymnosoma.envs.core.env.task import Task, load_task, task_arguments
@@ -20,7 +19,30 @@ from gymnosoma.envs.wrappers import make_vec
 from ..controllers import Reference, module_of, references
 from .fingerprints import sources_digest
 
-ALGORITHMS = ("ppo", "sac", "cma", "supervised")
+
+@dataclass(frozen=True)
+class Algorithm:
+    """Learning algorithm.
+
+    Args:
+        module: Module of `agents.learning` with the function ``learn``.
+        libraries: Libraries that it imports.
+        checkpoint: Name of the checkpoint file.
+        seconds: CPU time of learning for each step, with the settings of the recipes, s.
+    """
+
+    module: str
+    libraries: tuple[str, ...]
+    checkpoint: str
+    seconds: float
+
+
+ALGORITHMS = {
+    "ppo": Algorithm("reinforcement", ("torch", "stable_baselines3"), "checkpoint.zip", 50e-6),
+    "sac": Algorithm("reinforcement", ("torch", "stable_baselines3"), "checkpoint.zip", 3e-3),
+    "cma": Algorithm("evolution", ("cma",), "checkpoint.json", 5e-6),
+    "supervised": Algorithm("supervision", ("torch",), "checkpoint.json", 1e-3),
+}
 
 
 def all_ids() -> list[str]:
@@ -46,10 +68,10 @@ def full_id(name: str) -> str:
     return full
 
 
-def versions() -> dict[str, str]:
-    """Return the versions of the packages that affect every result."""
-    packages = {"gymnosoma": gymnosoma, "gymnasium": gymnasium, "numpy": np}
-    return {name: package.__version__ for name, package in packages.items()}
+def versions(*libraries: str) -> dict[str, str]:
+    """Return the versions of the packages that affect every result, and of some libraries."""
+    names = ("gymnosoma", "gymnasium", "numpy", *libraries)
+    return {name: import_module(name).__version__ for name in names}
 
 
 def task_class(env_id: str) -> type[Task]:

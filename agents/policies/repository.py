@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 from gymnosoma.envs.core.env.documentation import summary
 
@@ -50,23 +51,23 @@ def write_repository(folder: Path) -> None:
     The metadata are those of https://huggingface.co/docs/hub/model-cards, in YAML's form of JSON.
     """
     card = read_card(folder)
-    env_id, scores = card["id"], card["scores"]
+    env_id, scores = card.id, card.scores
     short = env_id.removeprefix("gymnosoma/")
-    name, results = f"{short}-{card['algorithm']}", "Not measured yet."
-    metadata = {
+    name, results = f"{short}-{card.algorithm}", "Not measured yet."
+    metadata: dict[str, Any] = {
         "library_name": "gymnosoma",
         "pipeline_tag": "reinforcement-learning",
         "license": "mit",
         "tags": ["reinforcement-learning", "gymnasium", "gymnosoma", short],
     }
-    if scores:
-        unit = "" if scores["unit"] == "1" else f" {scores['unit']}"
+    if scores is not None:
+        unit = "" if scores.unit == "1" else f" {scores.unit}"
         results = (
-            f"Mean and standard deviation of {scores['episodes']} episodes: {scores['score']} "
-            f"{scores['score_mean']:.4g} ± {scores['score_sd']:.2g}{unit}, "
-            f"return {scores['return_mean']:.4g} ± {scores['return_sd']:.2g}."
+            f"Mean and standard deviation of {scores.episodes} episodes: {scores.score} "
+            f"{scores.score_mean:.4g} ± {scores.score_sd:.2g}{unit}, "
+            f"return {scores.return_mean:.4g} ± {scores.return_sd:.2g}."
         )
-        reward = f"{scores['return_mean']:.2f} +/- {scores['return_sd']:.2f}"
+        reward = f"{scores.return_mean:.2f} +/- {scores.return_sd:.2f}"
         result = {
             "task": {"type": "reinforcement-learning", "name": "reinforcement-learning"},
             "dataset": {"type": env_id, "name": env_id},
@@ -78,7 +79,7 @@ def write_repository(folder: Path) -> None:
         env_id=env_id,
         short=short,
         task=summary(task_class(env_id)).rstrip("."),
-        algorithm=card["algorithm"],
+        algorithm=card.algorithm,
         picture=f"\n![An episode]({PICTURE})\n" if (folder / PICTURE).is_file() else "",
         scores=results,
     )

@@ -15,7 +15,7 @@ from gymnosoma.agents.learning.search import CONSTANT
 from gymnosoma.agents.policies.card import read_card
 from gymnosoma.agents.policies.fingerprints import env_fingerprint
 from gymnosoma.agents.policies.lookup import shipped
-from gymnosoma.agents.policies.registry import all_ids, full_id
+from gymnosoma.agents.policies.registry import ALGORITHMS, all_ids, full_id
 from gymnosoma.agents.support.files import check_folder, check_installed, locked, replacing
 from gymnosoma.agents.support.workers import Unfinished, watched, workers
 from gymnosoma.envs.core.arguments import choice, whole
@@ -62,11 +62,12 @@ def run(
     for mark in marks or ():
         whole("marks", mark, 1, 10**12)
     if episodes is not None:
-        whole("episodes", episodes, 2, protocol.MAX_EPISODES)
+        whole("episodes", episodes, 2, results.MAX_EPISODES)
     names = [full_id(name) for name in ids] or all_ids()
     jobs = [job for env_id in names for job in entrants.jobs(env_id, policy, learner, seeds, marks, track, episodes)]
-    libraries = {CONSTANT: "cma", entrants.RECIPE: "stable_baselines3", **LEARNERS}
-    check_installed(*(libraries[job.name] for job in jobs if job.name in libraries))
+    algorithms = {CONSTANT: "cma", entrants.RECIPE: "ppo"} | {name: name for name in LEARNERS}
+    names_used = {algorithms[job.name] for job in jobs if job.name in algorithms}
+    check_installed(*(library for name in sorted(names_used) for library in ALGORITHMS[name].libraries))
     digests = {job.label: job.digest for job in jobs}  # fails early if a name is wrong
     with locked("folder", folder), workers(processes) as engine:
         work: dict[str, Any] = {}
@@ -142,17 +143,17 @@ def table(
         check_folder("out", out)
         check_installed("matplotlib")
     names = {full_id(name) for name in ids}
-    read = [(file, line) for file in files for line in results.read(file) if not names or line["id"] in names]
+    read = [(file, line) for file in files for line in results.read(file) if not names or line.id in names]
     lines = [line for _, line in read]
     rows = tables.rows_of(lines)
     show(rows)
     if repeated := len(lines) - sum(len(cell.lines) for row in rows for cell in row.cells.values()):
         print(f"{repeated} of {len(lines)} lines repeat a training or a policy and do not count.")
-    stored = {each: read_card(shipped(each))["fingerprint"] for each in all_ids() if shipped(each).is_dir()}
+    stored = {each: read_card(shipped(each)).fingerprint for each in all_ids() if shipped(each).is_dir()}
     # Results in a file are of one version of each id, so a line with the card's fingerprint stands for all of the id.
-    same = {(file, line["id"]) for file, line in read if line["fingerprint"] == stored.get(line["id"])}
-    others = [line for file, line in read if (file, line["id"]) not in same]
-    if changed := {line["id"] for line in others if line["fingerprint"] != env_fingerprint(line["id"], line["env"])}:
+    same = {(file, line.id) for file, line in read if line.fingerprint == stored.get(line.id)}
+    others = [line for file, line in read if (file, line.id) not in same]
+    if changed := {line.id for line in others if line.fingerprint != env_fingerprint(line.id, line.env)}:
         print(f"Measured on another version of the environment: {', '.join(sorted(changed))}.")
     if out is not None:
         from gymnosoma.agents.benchmark.pictures import draw

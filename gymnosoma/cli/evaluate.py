@@ -12,7 +12,9 @@ import tyro
 
 from gymnosoma.agents.policies import evaluation
 from gymnosoma.agents.policies.agent import Policy
+from gymnosoma.agents.policies.evaluation import Summary
 from gymnosoma.agents.policies.lookup import find_policy, outdated, stand_in
+from gymnosoma.agents.policies.physiology import Effect, physiology
 from gymnosoma.agents.policies.registry import full_id, task_class
 from gymnosoma.agents.support.files import TABLES, check_saved, result, write_table
 from gymnosoma.agents.support.progress import progress_bar
@@ -58,28 +60,28 @@ def evaluate(
         if physiology:
             rows = _measure_body(env_id, policy, episodes, seed, options, **arguments)
         else:
-            rows = measure(env_id, policy, episodes, seed, options, **arguments)
-            show(rows)
+            summaries = measure(env_id, policy, episodes, seed, options, **arguments)
+            show(summaries)
+            rows = [vars(each) for each in summaries]
         for file in files:
             write_table(file, rows)
 
 
 def measure(
     env_id: str, names: Sequence[str], episodes: int, seed: int, options: Mapping[str, float] | None = None, **env: Any
-) -> list[dict[str, Any]]:
+) -> list[Summary]:
     """Evaluate policies on the same episodes with a progress bar; return one summary per policy."""
     policies = _find(env_id, names, episodes, seed, options, **env)
-    rows: list[dict[str, Any]] = []
+    rows: list[Summary] = []
     with progress_bar(total=len(policies) * episodes, unit="episode", leave=False) as bar:
 
         def watch(ended: int) -> None:
             bar.update(len(rows) * episodes + ended - bar.n)
 
         for policy in policies:
-            request = {"seed": seed, "options": dict(options or {}), "env": {**policy.env, **env}}
             keep = {task_class(env_id).score.name}  # the only quantity in a summary
             results = evaluation.evaluate(env_id, policy, episodes, seed, watch, options, keep, **env)
-            rows.append(evaluation.summary(env_id, policy, results) | request)
+            rows.append(evaluation.summary(env_id, policy, results, seed, options, **env))
     return rows
 
 
@@ -99,61 +101,60 @@ def _find(
     return policies
 
 
-def show(rows: Sequence[dict[str, Any]]) -> None:
+def show(rows: Sequence[Summary]) -> None:
     """Print the summaries of one environment as a table."""
-    unit = f" [{rows[0]['unit']}]" if rows[0]["unit"] != "1" else ""
-    seeds = f"seeds {rows[0]['seed']} to {rows[0]['seed'] + rows[0]['episodes'] - 1}"
+    first = rows[0]
+    unit = f" [{first.unit}]" if first.unit != "1" else ""
     lines = [
         (
-            row["policy"],
-            f"{row['score_mean']:z.4f} ± {row['score_sd']:.4f}",
-            f"{row['return_mean']:z.2f} ± {row['return_sd']:.2f}",
-            f"{row['length_mean']:.0f}",
-            str(sum(row["failures"].values()) or "none"),
+            row.policy,
+            f"{row.score_mean:z.4f} ± {row.score_sd:.4f}",
+            f"{row.return_mean:z.2f} ± {row.return_sd:.2f}",
+            f"{row.length_mean:.0f}",
+            str(sum(row.failures.values()) or "none"),
         )
         for row in rows
     ]
-    columns = ("policy", f"{rows[0]['score'].replace('is_', '')}{unit}", "return", "steps", "failed")
-    title = f"{rows[0]['id']}, {rows[0]['episodes']} episodes, {seeds}"
+    columns = ("policy", f"{first.score.replace('is_', '')}{unit}", "return", "steps", "failed")
+    title = f"{first.id}, {first.episodes} episodes, seeds {first.seed} to {first.seed + first.episodes - 1}"
     show_table(columns, lines, title, "± standard deviation over episodes")
     for row in rows:
-        if row["failures"]:
-            print(f"{row['policy']} failed: {'; '.join(f'{n}: {reason}' for reason, n in row['failures'].items())}")
-        if row["env"]:
-            values = {name: shown(value).strip("'") for name, value in row["env"].items()}
-            print(f"{row['policy']}: {', '.join(f'{name}={value}' for name, value in values.items())}")
+        if row.failures:
+            print(f"{row.policy} failed: {'; '.join(f'{n}: {reason}' for reason, n in row.failures.items())}")
+        if row.env:
+            values = {name: shown(value).strip("'") for name, value in row.env.items()}
+            print(f"{row.policy}: {', '.join(f'{name}={value}' for name, value in values.items())}")
 
 
 def _measure_body(
     env_id: str, names: Sequence[str], episodes: int, seed: int, options: Mapping[str, float] | None, **env: Any
 ) -> list[dict[str, Any]]:
     """Measure and print the effects of policies on the body; return one row per measure and policy."""
-    from gymnosoma.agents.policies.physiology import physiology
-
     policies = _find(env_id, names, episodes, seed, options, **env)
-    measures = physiology(env_id, policies, episodes, seed, options, **env)
-    _show_body(env_id, measures)
+    effects = physiology(env_id, policies, episodes, seed, options, **env)
+    _show_body(env_id, effects)
     return [
         {"measure": name, "policy": policy, "value": value}
-        | {key: entry[key] for key in ("unit", "meaning", "known", "limit", "why") if key in entry}
-        for name, entry in measures.items()
-        for policy, value in entry["policies"].items()
+        | {"unit": effect.unit, "meaning": effect.meaning, "known": effect.known}
+        | ({} if effect.limit is None else {"limit": effect.limit, "why": effect.why})
+        for name, effect in effects.items()
+        for policy, value in effect.policies.items()
     ]
 
 
-def _show_body(env_id: str, measures: Mapping[str, Mapping[str, Any]]) -> None:
-    """Print the measures of one environment as a table."""
+def _show_body(env_id: str, effects: Mapping[str, Effect]) -> None:
+    """Print the effects of policies on the body as a table."""
     lines, remarks = [], []
-    for name, entry in measures.items():
-        limit, cells = _three(entry["limit"]) if "limit" in entry else "", []
-        for player, value in entry["policies"].items():
-            beyond = player in entry.get("beyond", ())
+    for name, effect in effects.items():
+        limit, cells = "" if effect.limit is None else _three(effect.limit), []
+        for player, value in effect.policies.items():
+            beyond = player in effect.beyond
             cells.append(_three(value) + " !" * beyond)
             if beyond:
-                remarks.append(f"! {name}: {player} has {_three(value)}, limit {limit}: {entry['why']}")
-        unit = "" if entry["unit"] == "1" else f", {entry['unit']}"
-        lines.append((name + unit, *cells, limit, entry["known"]))
-    players = next(iter(measures.values()))["policies"]
+                remarks.append(f"! {name}: {player} has {_three(value)}, limit {limit}: {effect.why}")
+        unit = "" if effect.unit == "1" else f", {effect.unit}"
+        lines.append((name + unit, *cells, limit, effect.known))
+    players = next(iter(effects.values())).policies
     show_table(("measure", *players, "limit", "known values"), lines, env_id.split("/")[1])
     print(*remarks, sep="\n", end="\n" if remarks else "")
 

@@ -14,7 +14,7 @@ from scipy.signal import hilbert
 from scipy.stats import fisher_exact
 from scipy.stats import t as student
 
-from gymnosoma.agents.learning.training import Training
+from gymnosoma.agents.learning.training import TrainConfig, train
 from gymnosoma.agents.policies.evaluation import evaluate
 from gymnosoma.agents.policies.lookup import find_policy
 from gymnosoma.envs import simulate
@@ -116,7 +116,7 @@ def learned(edge: float, seed: int, steps: int, episodes: int) -> dict[str, floa
         path, wiring = Path(folder) / "run", Path(folder) / "shuffled.toml"
         shuffled(0).write(wiring)
         env = {"actions": "brainstem", "params": {"feedback": edge}}
-        Training(ENV_ID, "ppo", steps, env=env, seed=seed).run(path)
+        train(ENV_ID, path, TrainConfig("ppo", steps, env=env, seed=seed))
         policy = find_policy(ENV_ID, str(path))
         tests: dict[str, Any] = {
             "as_trained": {},

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from gymnosoma.agents import load_policy
-from gymnosoma.agents.learning.training import Training
+from gymnosoma.agents.learning.training import TrainConfig, train
 from gymnosoma.envs import Schedule, simulate
 from gymnosoma.envs.worm import SineKymogram, Worm, WormParams, medium
 from gymnosoma.envs.worm.analysis import Gait
@@ -140,7 +140,7 @@ def trained(env_id: str, seed: int, steps: int, found) -> dict[str, float]:
     sigma = TASKS[env_id]
     with TemporaryDirectory() as folder:
         path = Path(folder) / "run"
-        Training(env_id, "ppo", steps, env={"actions": "angles"}, seed=seed).run(path)
+        train(env_id, path, TrainConfig("ppo", steps, env={"actions": "angles"}, seed=seed))
         envs = gymnasium.make_vec(env_id, num_envs=1, actions="angles", split="paper")
         agent, angles = load_policy(path, envs), []
     batch, (seen, _) = envs.unwrapped.batch, envs.reset(seed=0)

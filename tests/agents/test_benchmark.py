@@ -3,6 +3,7 @@
 import errno
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,7 +16,8 @@ from pieces import marked
 
 from gymnosoma.agents.benchmark import checks, entrants, learners, results, tables
 from gymnosoma.agents.benchmark.entrants import Job, jobs
-from gymnosoma.agents.benchmark.protocol import MAX_EPISODES, Budget, BudgetSpent, Reports, environments
+from gymnosoma.agents.benchmark.protocol import Budget, BudgetSpent, Reports, environments
+from gymnosoma.agents.benchmark.results import MAX_EPISODES, Entrant, Measurement, Result, ScoreName, Seconds
 from gymnosoma.agents.benchmark.statistics import Estimate, combined, estimate, holm, of_points
 from gymnosoma.agents.learning.runs import recipe
 from gymnosoma.agents.learning.sb3_env import SB3VecEnv
@@ -25,6 +27,7 @@ from gymnosoma.agents.policies.evaluation import BENCHMARK_SEED, SEARCH_SEED, VA
 from gymnosoma.agents.policies.fingerprints import env_fingerprint
 from gymnosoma.agents.policies.lookup import find_policy, shipped
 from gymnosoma.agents.policies.networks import Network
+from gymnosoma.agents.support.schema import plain
 from gymnosoma.agents.support.workers import RETRIES, watched, workers
 from gymnosoma.envs import tolerance
 from gymnosoma.envs.core import files
@@ -106,7 +109,7 @@ def test_the_policy_reported_last_before_a_mark_plays_there(tmp_path):
 
 def test_seeds_do_not_meet():
     """Nor those of training, whose rows begin with its own seed, one more each."""
-    most = max(recipe(env_id)["num_envs"] for env_id in ALL) + 1000
+    most = max(recipe(env_id).num_envs for env_id in ALL) + 1000
     starts = [most, BENCHMARK_SEED, VALIDATION_SEED, SEARCH_SEED]
     assert starts == sorted(starts) and BENCHMARK_SEED + MAX_EPISODES <= VALIDATION_SEED
 
@@ -133,6 +136,11 @@ def copy(folder, tmp_path):
     return shutil.copytree(folder, tmp_path / "copy")
 
 
+def documents(file):
+    """Lines of a results file, as they are written."""
+    return [json.loads(line) for line in file.read_text().splitlines()]
+
+
 def verdict(place, **options):
     return checks.check(place / "results.jsonl", **options)
 
@@ -146,7 +154,7 @@ def changed(place, **changes):
 
 def test_results_are_played_again(folder):
     lines = results.read(folder / "results.jsonl")
-    assert [(each["seed"], each["mark"], each["steps"]) for each in lines][1:] == [
+    assert [(each.seed, each.mark, each.steps) for each in lines][1:] == [
         (seed, mark, used) for seed in range(3) for mark, used in ((60, 40), (100, 80))
     ]
     alone = verdict(folder)
@@ -158,7 +166,7 @@ def test_results_are_played_again(folder):
 
 
 def test_a_check_finds_one_score_one_byte_and_one_seed(copy):
-    episodes = results.read(copy / "results.jsonl")[0]["episodes"]
+    episodes = documents(copy / "results.jsonl")[0]["episodes"]
 
     def edited(scores):
         return {**episodes, "scores": scores, "mean": float(np.mean(scores)), "sd": float(np.std(scores, ddof=1))}
@@ -172,12 +180,12 @@ def test_a_check_finds_one_score_one_byte_and_one_seed(copy):
     changed(copy, episodes=episodes, fingerprint="other")
     assert "fingerprint" in verdict(copy).differs[0]
     for name in ("../weights", "my_module:act", "runs/mine"):
-        changed(copy, fingerprint=results.read(copy / "results.jsonl")[1]["fingerprint"], env={}, entrant={
+        changed(copy, fingerprint=results.read(copy / "results.jsonl")[1].fingerprint, env={}, entrant={
             "name": name, "config": {}, "digest": ""
         })  # fmt: skip
         assert verdict(copy).differs or "third-party code" in verdict(copy).unchecked[0]
     lines = results.read(training(HOLD, 1).file(copy))
-    weights = copy / "weights" / lines[0]["weights"] / "action.json"
+    weights = copy / "weights" / lines[0].weights / "action.json"
     weights.write_text(weights.read_text().replace("0", "1", 1))
     assert "a different digest" in " ".join(verdict(copy, trust=True).differs)
     shutil.rmtree(weights.parent)
@@ -193,7 +201,7 @@ def test_a_check_finds_one_score_one_byte_and_one_seed(copy):
      ("failed", "no memory"), ("env", {})],
 )  # fmt: skip
 def test_a_check_compares_all_that_a_replay_shows(copy, key, value, command, capsys):
-    line = results.read(copy / "results.jsonl")[0]
+    line = documents(copy / "results.jsonl")[0]
     part = "score" if key in ("name", "unit") else "episodes" if isinstance(value, float) else None
     also = {"fingerprint": env_fingerprint(SWIM, {})} if key == "env" else {}
     few = {"scores": line["episodes"]["scores"][:3]} if part == "episodes" else {}  # the rest cannot show the others
@@ -238,18 +246,18 @@ def test_an_edited_learner_is_another(folder, tmp_path, monkeypatch):
     assert len(digests) == 2
     lines = results.read(folder / "results.jsonl")
     assert tables.rows_of([*lines, *lines]) == tables.rows_of(lines)  # a folder that was given twice
-    edited = [{**line, "entrant": {**line["entrant"], "digest": "2"}} for line in lines if line["mark"]]
+    edited = [replace(line, entrant=replace(line.entrant, digest="2")) for line in lines if line.mark]
     rows = tables.rows_of([*lines, *edited])
     assert [row.entrant for row in rows] == ["baseline", *[HOLD, f"{HOLD} (version 2)"] * 2]
     assert all(len(row.cells[SWIM].lines) == (3 if row.learns else 1) for row in rows)
     with pytest.raises(ValueError, match="results must be of one version of"):
-        tables.rows_of([*lines, lines[0] | {"fingerprint": "other"}])
+        tables.rows_of([*lines, replace(lines[0], fingerprint="other")])
 
 
 def test_a_copy_of_a_training_is_no_training(copy):
     file = copy / "results.jsonl"
     *_, last = lines = results.read(file)
-    results.write(file, [*lines, last | {"seed": 3}])
+    results.write(file, [*lines, replace(last, seed=3)])
     assert "4 trainings have only 3 different weights" in " ".join(verdict(copy).differs)
 
 
@@ -265,7 +273,7 @@ def _mutants(document):
 
 
 def test_whatever_a_line_holds_is_read_or_refused(folder, tmp_path):
-    (line, *_), refused = results.read(folder / "results.jsonl"), 0
+    (line, *_), refused = documents(folder / "results.jsonl"), 0
     for mutant in _mutants(line):
         (tmp_path / "x.jsonl").write_text(json.dumps(mutant) + "\n")
         try:
@@ -274,7 +282,7 @@ def test_whatever_a_line_holds_is_read_or_refused(folder, tmp_path):
             assert len(str(error).splitlines()) == 1
             refused += 1
         else:  # texts and tables of anything, and null where a number may be unknown
-            assert {key for key in line if found[key] != line[key]} <= {
+            assert {key for key, value in plain(found).items() if value != line[key]} <= {
                 "fingerprint", "entrant", "env", "score", "made", "failed", "weights", "episodes"
             }  # fmt: skip
     assert refused > 150
@@ -289,7 +297,7 @@ def test_trainings_that_fail_count_as_zero_actions(tmp_path, command, capsys):
     said = capsys.readouterr().out
     assert end.value.code == 1 and "no memory left; it counts as zero actions" in said
     for line in results.read(tmp_path / "results.jsonl"):
-        assert line["weights"] is None and line["episodes"] == zero["episodes"]
+        assert line.weights is None and line.episodes == zero.episodes
     assert verdict(tmp_path).differs == []
     for name in ("fixtures.learner:none", "pppo"):
         with pytest.raises(ValueError, match="learner"):
@@ -309,7 +317,7 @@ def test_the_commands_repeat_nothing_and_refuse_other_settings(tmp_path, command
     Job(SWIM, "baseline").file(place).unlink()
     command(*arguments, 4)
     assert work == ["WormSwim-v0-baseline"]
-    assert [line["episodes"] for line in results.read(place / "results.jsonl")] == [
+    assert [line["episodes"] for line in documents(place / "results.jsonl")] == [
         json.loads(line)["episodes"] for line in first.splitlines()
     ]
     assert "episodes must be 4, as in" in error_of(*arguments, 5)
@@ -337,10 +345,8 @@ def test_a_table_makes_only_environments_of_unknown_fingerprint(tmp_path, comman
     monkeypatch.setattr(gymnasium, "make_vec", lambda name, *args, **env: made.append(name) or make(name, *args, **env))
     command("benchmark", "table", PUBLISHED)
     assert not made
-    (old, *_) = (
-        line for line in results.read(PUBLISHED) if line["id"] == SWIM and line["env"] == {"actions": "angles"}
-    )
-    results.write(tmp_path / "x.jsonl", [old | {"fingerprint": "another"}])
+    (old, *_) = (line for line in results.read(PUBLISHED) if line.id == SWIM and line.env == {"actions": "angles"})
+    results.write(tmp_path / "x.jsonl", [replace(old, fingerprint="another")])
     command("benchmark", "table", tmp_path / "x.jsonl")
     assert made == [SWIM] and f"another version of the environment: {SWIM}" in capsys.readouterr().out
 
@@ -355,7 +361,7 @@ def test_the_recipe_and_the_best_constant_can_be_entered(tmp_path, monkeypatch):
     assert verdict(tmp_path) == ([], [], 2)
     assert {job.name for job in jobs(SWIM)} >= {"random", "baseline", CONSTANT, "replay of trained"}
     (one,) = jobs(SWIM, entered=[entrants.RECIPE], seeds=1)
-    assert (one.marks, one.track) == ((recipe(SWIM)["steps"],), "open")
+    assert (one.marks, one.track) == ((recipe(SWIM).steps,), "open")
 
 
 @pytest.mark.full
@@ -365,7 +371,7 @@ def test_shipped_learners_play_as_they_learned(name, tmp_path):
     most = 30_000 if name == "cma" else 9000  # a generation takes 25,600
     entrants.run_job(training(name, marks=(most,)), tmp_path)
     (line,) = results.read(results.gather(tmp_path))
-    assert line["failed"] is None and 5000 < line["steps"] <= most
+    assert line.failed is None and 5000 < line.steps <= most
     assert verdict(tmp_path) == ([], [], 1)
 
 
@@ -389,11 +395,11 @@ def test_intervals_and_differences_are_students():
 
 def made(env_id, name, mark, *means, sd=0.01):
     """Lines of an entrant in 256 episodes, or 1024."""
-    episodes = {"count": entrants.episodes_of(env_id), "scores": [], "sd": sd, "return": 0.0, "failed": 0.0}
-    about = {"id": env_id, "entrant": {"name": name, "config": {}, "digest": ""}, "track": "open", "mark": mark}
-    about |= {"failed": None, "fingerprint": "", "env": {}}
-    score = {"score": {"name": "return", "unit": "1"}}
-    return [about | score | {"seed": k, "episodes": {**episodes, "mean": mean}} for k, mean in enumerate(means)]
+    about = {"id": env_id, "entrant": Entrant(name, {}, ""), "track": "open", "mark": mark, "steps": mark}
+    about |= {"failed": None, "fingerprint": "", "env": {}, "score": ScoreName("return", "1"), "weights": None}
+    about |= {"seconds": Seconds(0.0, 0.0), "made": {}}
+    measured = [Measurement(entrants.episodes_of(env_id), [], mean, sd, 0.0, 0.0) for mean in means]
+    return [Result(**about, seed=k, episodes=each) for k, each in enumerate(measured)]
 
 
 def test_rows_are_of_entrants_and_marks():
@@ -405,7 +411,7 @@ def test_rows_are_of_entrants_and_marks():
     ]  # fmt: skip
     assert all(row.mean is None for row in rows) and tables.policies([]) == ""
     assert "### After 300 steps" in tables.learners(rows) and "0.35 [" in tables.policies(rows)
-    lines[0]["episodes"]["count"] = 4
+    lines[0] = replace(lines[0], episodes=replace(lines[0].episodes, count=4))
     few = next(row for row in tables.rows_of(lines) if row.entrant == "baseline")
     assert few.name == "baseline, 4 episodes" and "baseline" not in tables.at([few], SWIM)
 
@@ -429,7 +435,7 @@ def test_bold_is_adjusted_for_all_ids():
     assert tables.ahead(tables.rows_of(clear)) == {SWIM} and tables.ahead(tables.rows_of(close)) == {CRAWL}
     assert tables.ahead(tables.rows_of([*clear, *close])) == {SWIM, CRAWL}
     for mean in (0.186, 0.3):
-        close[-1]["episodes"]["mean"] = mean
+        close[-1] = replace(close[-1], episodes=replace(close[-1].episodes, mean=mean))
         assert CRAWL not in tables.ahead(tables.rows_of([*clear, *close]))
 
 
@@ -478,12 +484,14 @@ def test_the_median_training_within_the_limits_is_shipped(tmp_path, monkeypatch)
     policies = [SimpleNamespace(name=str(k), score=score) for k, score in enumerate(scores)]
     for policy in policies:
         shutil.copytree(shipped("gymnosoma/WormSwim-v0"), weights / policy.name)
-    line, left = {"id": "gymnosoma/WormSwim-v0", "entrant": {"name": "recipe"}}, iter(policies)
+    (line,), left = made("gymnosoma/WormSwim-v0", "recipe", 9, 0.0), iter(policies)
     monkeypatch.setattr(publish.results, "read", lambda file: [line] * len(scores))
     monkeypatch.setattr(publish, "policy_of", lambda line, folder: next(left))
     monkeypatch.setattr(publish, "beyond_limits", lambda env_id, policy: ["fast"] if policy.score == 9.0 else [])
-    monkeypatch.setattr(publish, "validated", lambda env_id, policy: {"score_mean": policy.score})
-    monkeypatch.setattr(publish, "add_scores", lambda place, scores: (place / "scores").write_text(str(scores)))
+    monkeypatch.setattr(publish, "validated", lambda env_id, policy: SimpleNamespace(score_mean=policy.score))
+    monkeypatch.setattr(
+        publish, "add_scores", lambda place, scores: (place / "scores").write_text(str(scores.score_mean))
+    )
     publish.ship_trainings(tmp_path, tmp_path)
     place = tmp_path / "assets" / "policies" / "WormSwim-v0"
     assert "2.0" in (place / "scores").read_text("utf-8")

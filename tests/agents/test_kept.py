@@ -11,9 +11,9 @@ from pathlib import Path
 import gymnasium
 import numpy as np
 import pytest
+from runs import train
 
 from gymnosoma.agents.benchmark import results
-from gymnosoma.agents.learning.training import train
 from gymnosoma.agents.policies import fingerprints
 from gymnosoma.agents.policies.fingerprints import env_fingerprint, sources_digest
 from gymnosoma.agents.support.files import locked
@@ -71,7 +71,7 @@ def test_a_benchmark_is_of_the_policy_that_it_measured(tmp_path, monkeypatch, ca
     told = error_of(*asked)
     assert "settings of the entrant changed since own_swimmer:act was measured" in told and "--restart" in told
     command(*asked, "--restart")
-    assert results.read(lines / "WormSwim-v0-own_swimmer_act.jsonl")[0]["episodes"] != before[0]["episodes"]
+    assert results.read(lines / "WormSwim-v0-own_swimmer_act.jsonl")[0].episodes != before[0].episodes
     assert random.stat() == stat
     monkeypatch.setattr(fingerprints, "_cache", {})
     monkeypatch.setattr(tasks.Swim, "control_rate", 20.0)

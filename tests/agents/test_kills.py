@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from runs import curve
+from runs import curve, train
 
 from gymnosoma.agents.benchmark import results
 
@@ -24,9 +24,7 @@ KILLS = 6
 
 
 def _lines(folder):
-    return [
-        (line["entrant"], line["episodes"], line["weights"]) for line in results.read(folder / "b" / "results.jsonl")
-    ]
+    return [(line.entrant, line.episodes, line.weights) for line in results.read(folder / "b" / "results.jsonl")]
 
 
 def _seeds(folder):

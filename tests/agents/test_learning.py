@@ -6,16 +6,14 @@ import gymnasium
 import numpy as np
 import pytest
 import stable_baselines3
-from runs import SWIM, curve
+from runs import SWIM, curve, train
 
 from gymnosoma.agents.learning import evolution, imitation, supervision
-from gymnosoma.agents.learning.runs import recipe
+from gymnosoma.agents.learning.runs import read_config, recipe
 from gymnosoma.agents.learning.sb3_env import make_sb3_env
 from gymnosoma.agents.learning.search import Evolution
-from gymnosoma.agents.learning.training import train
 from gymnosoma.agents.policies.answers import Answers
 from gymnosoma.agents.policies.card import read_card
-from gymnosoma.agents.policies.config import read_config
 from gymnosoma.agents.policies.evaluation import evaluate
 from gymnosoma.agents.policies.lookup import find_policy
 
@@ -107,7 +105,7 @@ def test_a_damaged_checkpoint_of_an_evolution_is_refused(tmp_path, monkeypatch, 
 def test_arguments_of_the_environment_are_kept(tmp_path):
     env = {"actions": "residual", "history": 2}
     train(SWIM, tmp_path / "run", steps=1, num_envs=1, env=env)
-    assert read_config(tmp_path / "run")["env"] == env == read_card(tmp_path / "run")["env"]
+    assert read_config(tmp_path / "run").env == env == read_card(tmp_path / "run").env
     assert train(SWIM, tmp_path / "run", resume=True, env={"history": 2})
     with pytest.raises(ValueError, match="env: history must be 2, as in the run, got 3"):
         train(SWIM, tmp_path / "run", resume=True, env={"history": 3})
@@ -180,7 +178,7 @@ def test_an_answering_policy_commits_itself(few, tmp_path):
     run = tmp_path / "run"
     assert train(LOCALIZE, run, "supervised", **ANSWERED)
     card = read_card(run)
-    assert card["rule"]["doubt"] in (0.0, 0.5) and card["controller"]["parameters"] == {"speed": 2.0}
+    assert card.rule.doubt in (0.0, 0.5) and card.controller.parameters == {"speed": 2.0}
     played = evaluate(LOCALIZE, find_policy(LOCALIZE, str(run)), 4)
     assert np.isfinite(played.info["committed"]).all()  # at the latest after 0.05 s
     assert (played.lengths <= round((0.05 + 0.02) * 250)).all()
@@ -189,7 +187,7 @@ def test_an_answering_policy_commits_itself(few, tmp_path):
 def test_a_recipe_keeps_the_settings_that_it_does_not_name(tmp_path):
     (tmp_path / "x.toml").write_text("steps = 1000\n[ppo]\nlearning_rate = 1e-4\n")
     own, default = recipe(SWIM, file=tmp_path / "x.toml"), recipe("gymnosoma/Other-v0")
-    assert own["settings"] == default["settings"] | {"learning_rate": 1e-4} and own["steps"] == 1000
+    assert own.settings == default.settings | {"learning_rate": 1e-4} and own.steps == 1000
 
 
 def test_right_answers_are_those_that_are_scored():

@@ -17,10 +17,10 @@ import stable_baselines3
 import torch
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 from ids import IDS
+from runs import train
 from safetensors.numpy import load_file
 
 from gymnosoma.agents import ControllerAgent, load_policy
-from gymnosoma.agents.learning import training
 from gymnosoma.agents.policies import evaluation as policies
 from gymnosoma.agents.policies.agent import Policy, ReplayAgent
 from gymnosoma.agents.policies.card import read_card
@@ -53,9 +53,9 @@ def test_shipped_policies_are_weights_and_a_card(env_id):
     folder = shipped(env_id)
     assert {path.name for path in folder.iterdir()} == {"policy.safetensors", "card.json", "README.md"}
     card = read_card(folder)
-    assert card["id"] == env_id and card["scores"]["episodes"] == 128
+    assert card.id == env_id and card.scores.episodes == 128
     tensors = {name: torch.from_numpy(each) for name, each in load_file(folder / "policy.safetensors").items()}
-    envs = gymnasium.make_vec(env_id, num_envs=1, **card["env"])
+    envs = gymnasium.make_vec(env_id, num_envs=1, **card.env)
     shape = 1000, *envs.single_observation_space.shape
     observations = np.random.default_rng(0).normal(size=shape).astype(np.float32)
 
@@ -74,10 +74,10 @@ def test_shipped_policies_are_weights_and_a_card(env_id):
 @pytest.mark.parametrize("algorithm", ["ppo", "sac"])
 def test_weights_act_as_the_checkpoint_does(tmp_path, algorithm):
     arch = {"pi": [8], "vf" if algorithm == "ppo" else "qf": [4, 4]}
-    training.train(SWIM, tmp_path / "run", algorithm, steps=64, num_envs=2, settings={"net_arch": arch})
+    train(SWIM, tmp_path / "run", algorithm, steps=64, num_envs=2, settings={"net_arch": arch})
     card = read_card(tmp_path / "run")
-    assert card["network"] == {"net_arch": [8], "activation": "Tanh" if algorithm == "ppo" else "ReLU"}
-    envs = gymnasium.make_vec(SWIM, num_envs=1, **card["env"])
+    assert vars(card.network) == {"net_arch": [8], "activation": "Tanh" if algorithm == "ppo" else "ReLU"}
+    envs = gymnasium.make_vec(SWIM, num_envs=1, **card.env)
     theirs = getattr(stable_baselines3, algorithm.upper()).load(tmp_path / "run" / "checkpoint.zip", device="cpu")
     observations = np.random.default_rng(0).normal(size=(200, *envs.single_observation_space.shape)).astype(np.float32)
     actions = load_policy(tmp_path / "run", envs).act(observations, None)
@@ -246,7 +246,7 @@ def test_a_replay_begins_with_each_episode_and_ends_in_zeros():
 
 
 def test_a_card_tells_what_its_policy_was_trained_for(tmp_path, command, caplog):
-    training.train(SWIM, tmp_path / "run", "cma", steps=1000, num_envs=8)
+    train(SWIM, tmp_path / "run", "cma", steps=1000, num_envs=8)
     assert outdated(SWIM, find_policy(SWIM, str(tmp_path / "run"))) is None
     assert outdated(SWIM, find_policy(SWIM, "baseline")) is None
     edit(tmp_path / "run", fingerprint="other")

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 import stable_baselines3
 import torch
-from runs import SWIM, FullDisk, curve
+from runs import SWIM, FullDisk, curve, train
 
-from gymnosoma.agents.learning.training import train
+from gymnosoma.agents.learning.runs import read_config
+from gymnosoma.agents.learning.training import TrainConfig
 from gymnosoma.agents.policies import repository
-from gymnosoma.agents.policies.config import read_config
 from gymnosoma.agents.policies.evaluation import evaluate
 from gymnosoma.agents.policies.lookup import find_policy
 from gymnosoma.agents.support.interruption import noted_signals
@@ -87,7 +87,7 @@ def test_a_kill_loses_at_most_one_interval(tmp_path):
         done.append(kept)
 
     arguments = {"num_envs": 8, "steps": 8 * ROLLOUT, "checkpoint": 3 * ROLLOUT - 1}
-    train(SWIM, tmp_path / "run", **arguments, recipe_file=WILD, stop=look)
+    train(SWIM, tmp_path / "run", **arguments, recipe=WILD, stop=look)
     assert len(done) == 8 and len(set(done)) == 4
 
 
@@ -95,7 +95,7 @@ def test_a_kill_loses_at_most_one_interval(tmp_path):
 def whole(tmp_path_factory):
     """A run in one go, with its evaluation."""
     folder = tmp_path_factory.mktemp("training") / "run"
-    train_command("WormSwim-v0", folder=folder, **SHORT, recipe=WILD, episodes=1)
+    train_command("WormSwim-v0", TrainConfig(**SHORT, recipe=WILD), folder=folder, episodes=1)
     return folder
 
 
@@ -104,7 +104,7 @@ def stopped(tmp_path_factory):
     """The same run, stopped before its last update."""
     stops = iter([False] * 3)
     folder = tmp_path_factory.mktemp("training") / "run"
-    assert not train(SWIM, folder, **SHORT, recipe_file=WILD, stop=lambda: next(stops, True))
+    assert not train(SWIM, folder, **SHORT, recipe=WILD, stop=lambda: next(stops, True))
     assert len(curve(folder)) >= 2
     return folder
 
@@ -217,7 +217,7 @@ FILES = (
 def test_a_full_disk_costs_no_run(whole, tmp_path, monkeypatch, name, after):
     """The disk is full when a file of that name is to be written, after so many of them."""
     folder, opened = tmp_path / "run", []
-    arguments = SHORT | {"folder": folder, "recipe": WILD, "episodes": 1}
+    arguments = {"config": TrainConfig(**SHORT, recipe=WILD), "folder": folder, "episodes": 1}
 
     def scarce(path, mode):
         opened.append(path.name.rpartition("-")[0])
@@ -255,22 +255,22 @@ def test_arguments_are_read(text, expected):
 
 def test_a_recipe_is_a_file(tmp_path):
     with pytest.raises(ValueError, match="recipe must be a file, got"):
-        train(SWIM, tmp_path / "run", recipe_file=tmp_path)
+        train(SWIM, tmp_path / "run", recipe=tmp_path)
 
 
 def test_seeds_are_trained_one_after_another(tmp_path, capsys):
-    asked = {"folder": tmp_path / "run", "num_envs": 8, "seeds": 2, "seed": 3, "episodes": 1}
-    train_command("WormSwim-v0", **asked, steps=ROLLOUT)
+    asked, short = {"folder": tmp_path / "run", "seeds": 2, "episodes": 1}, {"num_envs": 8, "seed": 3}
+    train_command("WormSwim-v0", TrainConfig(**short, steps=ROLLOUT), **asked)
     told = capsys.readouterr().out
     assert re.match(
         rf"{SWIM}: ppo, 1,024 steps, 2 runs, about \d+ s on one core.\nPublished .*own controller 0.09", told
     )
     assert "below the trained policy of the package" in told and told.endswith(" --save film.mp4\n")
     one, two = (tmp_path / f"run-{k}" for k in (3, 4))
-    assert [read_config(folder)["seed"] for folder in (one, two)] == [3, 4]
+    assert [read_config(folder).seed for folder in (one, two)] == [3, 4]
     shutil.rmtree(two)
     with pytest.raises(ValueError, match="already contains a run"):
-        train_command("WormSwim-v0", **asked, steps=ROLLOUT)
-    train_command("WormSwim-v0", **asked, steps=2 * ROLLOUT, resume=True)
+        train_command("WormSwim-v0", TrainConfig(**short, steps=ROLLOUT), **asked)
+    train_command("WormSwim-v0", TrainConfig(**short, steps=2 * ROLLOUT), **asked, resume=True)
     assert [steps_of(folder) for folder in (one, two)] == [2 * ROLLOUT, 2 * ROLLOUT]
     assert json.loads((two / "evaluation.json").read_text())[0]["policy"] == "run-4"

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from gymnosoma.agents.learning.training import TrainConfig
 from gymnosoma.biomechanics import (
     Load,
     Motion,
@@ -22,7 +23,7 @@ from gymnosoma.biomechanics import hill_curves as hill
 from gymnosoma.biomechanics.inverse import smooth
 from gymnosoma.biomechanics.opensim_muscles import PROPERTIES
 from gymnosoma.biomechanics.opensim_skeleton import function_of, value_of
-from gymnosoma.cli.train import train
+from gymnosoma.cli.train import ModelOptions, train
 from gymnosoma.envs.neuromechanic import Neuromechanic, equilibrate, load
 from gymnosoma.envs.neuromechanic.hindlimb import asset
 from gymnosoma.envs.neuromechanic.skeleton import curve
@@ -355,7 +356,8 @@ def test_floating_models_are_told_what_to_do():
 @pytest.mark.slow
 def test_one_command_leads_from_a_file_to_a_policy_and_a_film(tmp_path):
     # Measured: 192.7 of PPO, 174.3 of the reflex, 87 s of CPU time.
-    train(model=OPENSIM / "arm26.osim", joint="r_elbow_flex", steps=500_000, folder=tmp_path / "run")
+    model = str(OPENSIM / "arm26.osim")
+    train(model, TrainConfig(steps=500_000), ModelOptions("r_elbow_flex"), folder=tmp_path / "run")
     own, reflex, _ = json.loads((tmp_path / "run" / "evaluation.json").read_text())
     assert own["score_mean"] > 0.9 * reflex["score_mean"] > 100.0
     assert (tmp_path / "run" / "episode.gif").stat().st_size > 100_000

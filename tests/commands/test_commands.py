@@ -10,6 +10,7 @@ import sys
 
 import pytest
 
+from gymnosoma.agents.policies.evaluation import Summary
 from gymnosoma.cli.evaluate import show
 from gymnosoma.cli.main import COMMANDS
 from gymnosoma.envs.core.model.trajectory import Trajectory
@@ -21,10 +22,12 @@ SWIM = "WormSwim-v0"
 def test_a_table_tells_seeds_arguments_and_failures(monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "80")
     row = {"id": SWIM, "episodes": 4, "seed": 1000, "unit": "mm/s", "score": "speed", "failures": {}, "env": {}}
+    row |= {"options": {}}
     row |= dict.fromkeys(("score_mean", "return_mean", "length_mean"), -1e-9) | {"score_sd": 0.0, "return_sd": 0.0}
     names = [f"WormSwim-v0-ppo-{k}" for k in range(2)]
     failed = {"the body crossed itself": 3, "the animal fell over backwards": 1}
-    show([row | {"policy": names[0], "env": {"actions": "modes"}}, row | {"policy": names[1], "failures": failed}])
+    one, two = {"policy": names[0], "env": {"actions": "modes"}}, {"policy": names[1], "failures": failed}
+    show([Summary(**row | one), Summary(**row | two)])
     said = capsys.readouterr().out
     assert "4 episodes, seeds 1000 to 1003" in said and all(said.count(name) > 1 for name in names)
     assert f"{names[0]}: actions=modes\n" in said and "-0.00 " not in said

@@ -21,7 +21,7 @@ def idle(tmp_path, monkeypatch):
     """Nothing is stepped, and nothing that learns is imported."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(Stepper, "_run", lambda *given: pytest.fail("something was simulated"))
-    monkeypatch.setattr(training, "versions_of", lambda name: pytest.fail("something that learns was imported"))
+    monkeypatch.setattr(training, "versions", lambda *names: pytest.fail("something that learns was imported"))
     pygame.display.quit()
     for name in view.DISPLAYS:
         monkeypatch.delenv(name, raising=False)

@@ -28,7 +28,7 @@ def line(tmp_path_factory):
     """A line of results, of zero actions."""
     place = tmp_path_factory.mktemp("results")
     entrants.run_job(Job(SWIM, "zero", episodes=2), place)
-    return results.read(results.gather(place))[0]
+    return json.loads(results.gather(place).read_text().splitlines()[0])
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ def test_names_are_shown_as_they_are(line, tmp_path, command, capsys):
     for table in (tmp_path / "tables" / "table.md").read_text().split("\n\n"):
         rows = [row.replace("\\|", "").count("|") for row in table.splitlines() if row.startswith("|")]
         assert len({*rows}) <= 1 and "<b>" not in table.replace("\\<b", "")
-    draw(tables.rows_of(lines), tmp_path / "x.png")
+    draw(tables.rows_of(results.read(tmp_path / "x.jsonl")), tmp_path / "x.png")
 
 
 def test_tables_run_nothing_in_a_spreadsheet(tmp_path):
