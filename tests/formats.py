@@ -15,8 +15,7 @@ from trackers import deeplabcut, wcon, write_csv, write_tierpsy, write_whisk
 
 from gymnosoma import biomechanics
 from gymnosoma.agents.benchmark import results
-from gymnosoma.agents.learning.runs import recipe
-from gymnosoma.agents.policies.config import read_config
+from gymnosoma.agents.learning.runs import read_config, recipe
 from gymnosoma.agents.policies.lookup import find_policy, shipped
 from gymnosoma.cli.arguments import assignment
 from gymnosoma.cli.fit import _read_hair
@@ -86,7 +85,8 @@ def read_policy(path):
 
 def write_results(path):
     with lzma.open(ROOT / "docs/results/results.jsonl.xz") as file:
-        results.write(path, [json.loads(file.readline()) for _ in range(3)])
+        lines = b"".join(file.readline() for _ in range(3))
+    path.write_bytes(lzma.compress(lines) if path.suffix == ".xz" else lines)
 
 
 LINK = '[body.b%d]\nparent = "%s"\njoint = { type = "revolute", axis = [0, 0, 1] }\ninertial = { mass = 1 }\n'

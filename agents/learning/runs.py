@@ -137,7 +137,6 @@ def read_config(folder: Path) -> RunConfig:
     config = read_json(RunConfig, folder / CONFIG, MAX_CONFIG)
     try:
         check_env(config.id, config.env)
-        check_settings(config.algorithm, config.settings)
     except ValueError as error:
         raise ValueError(f"{str(folder / CONFIG)!r}: {error}") from None
     return config

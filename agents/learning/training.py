@@ -131,6 +131,7 @@ def run_config(env_id: str, folder: Path, config: TrainConfig, resume: bool = Fa
 def _resumed(env_id: str, folder: Path, config: TrainConfig) -> RunConfig:
     """Read the configuration of the run in a folder and check that the settings agree with it."""
     run = read_config(folder)
+    check_settings(run.algorithm, run.settings)
     if run.id != env_id:
         raise ValueError(f"folder {str(folder)!r} holds a run of {run.id}, not of {env_id}")
     for part, values, before in (

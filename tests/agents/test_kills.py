@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from runs import curve, train
+from runs import curve
 
 from gymnosoma.agents.benchmark import results
 

@@ -21,18 +21,19 @@ from formats import FORMATS, LINES, SWIM, TRC, XML, array, chain, listening, mid
 from hypothesis import note
 from hypothesis import strategies as st
 from properties import DEFAULT, TIERS, holds, refusal
+from runs import train
 from safetensors.numpy import load_file, save_file
 from trackers import wcon
 
 from gymnosoma import biomechanics
-from gymnosoma.agents.learning.training import Training, train
-from gymnosoma.agents.policies.card import KEYS
 from gymnosoma.envs.core.files import LARGEST_TEXT, MEMORY
 from gymnosoma.envs.neuromechanic import Neuromechanic
 
 CONTAINERS = (".npy", ".npz", ".zip", ".xz", ".safetensors", ".xml", ".osim", ".json", ".hdf5")
 """Endings of formats of which no part is a whole file."""
 
+KEYS = ("format", "id", "algorithm", "observation_space", "action_space", "env", "scores", "versions", "fingerprint")
+"""Keys that a card needs."""
 EMPTY = ("recipe.toml", "hair.toml", "results.jsonl")
 """Formats of which an empty file is one."""
 
@@ -504,7 +505,7 @@ FAULTS = {
         "activation": Fault(
             network(activation="Module"), "network: activation must be one of Tanh, ReLU, got 'Module'"
         ),
-        "network": Fault(keys(network={}), "network: net_arch is missing"),
+        "network": Fault(keys(network={"activation": "Tanh"}), "network: net_arch is missing"),
         "no parts": Fault(keys(network=None), "must have a network, a controller, or both with a rule"),
         "too many parts": Fault(keys(controller={"name": "baseline", "parameters": {}}), "or both with a rule"),
         "space": Fault(
@@ -541,7 +542,7 @@ def test_settings_out_of_range_are_refused_before_a_run_folder(tmp_path):
         for each in [*texts, "imitate = 3", "steps = 0", "num_envs = 'x'", "env = 3"]:
             (tmp_path / "x.toml").write_text(f"[{algorithm}]\n{each}\n")
             with pytest.raises(ValueError) as error:
-                Training(SWIM, algorithm, recipe_file=tmp_path / "x.toml").run(tmp_path / "run")
+                train(SWIM, tmp_path / "run", algorithm, recipe=tmp_path / "x.toml")
             refusal(error.value, each.split()[0])
             assert not (tmp_path / "run").exists()
 
