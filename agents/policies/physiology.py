@@ -55,7 +55,7 @@ class _Watched:
     def look(self) -> None:
         """Record the state after the last control period."""
         animal, rows = self._batch.task.animal, self._batch.rows
-        info = self._batch.info()
+        info = self._batch.infos()
         for name in self._sources:
             if name != "action":
                 self._note(name, animal.signal(rows, name) if name in animal.signals else info[name])
