@@ -99,7 +99,6 @@ class LampreyTask(Task):
     lag = 0.035
     """Time constant of the drive of the joints after a command, s."""
     arguments = {
-        **Task.arguments,
         "scheme": (
             "``published``, the paper's (errors up to 6 % in frequency and speed), ``implicit`` (3 % in speed) or "
             "``reference`` (second order with the cord), see ``Lamprey``"
@@ -349,7 +348,6 @@ class Economy(LampreyTask):
     """Duration of an episode, s."""
     score = Score("priced_distance", "m", failed=-1.0)
     options = {
-        **LampreyTask.options,
         "current_speed": Option(0.0, 1.0, "m/s", "speed of the current, unless ``current`` is set"),
         "current_direction": Option(-2.0 * np.pi, 2.0 * np.pi, "rad", "direction of the current"),
         "bearing": Option(-np.pi, np.pi, "rad", "bearing of the place from the body axis, positive to the left"),
@@ -423,7 +421,7 @@ class Waypoints(LampreyTask):
     }
     memory_fields = {"waypoint": f"({count},2)f8", "reached": "f8", "away": "f8", "approached": "f8"}
     info_fields = {"reached": "copy"}
-    options = {**LampreyTask.options, "turning": Option(0.0, 1.0, "1", "factor on all turns; 0: straight ahead")}
+    options = {"turning": Option(0.0, 1.0, "1", "factor on all turns; 0: straight ahead")}
     hidden = {"weakness": Hidden(-0.1, 0.1, paper=0.0)}
     radius = 0.1
     """Distance of the centre of mass from a waypoint at which it is reached, m."""
@@ -510,7 +508,6 @@ class Escape(LampreyTask):
     steering = Steering(0.4, 0.6, 0.3)
     score = Score("priced_distance", "m", failed=-1.0)
     options = {
-        **LampreyTask.options,
         "bearing": Option(-np.pi, np.pi, "rad", "bearing of the goal from the body axis, positive to the left"),
     }
     hidden = {"weakness": Hidden(-0.4, 0.4, paper=0.0)}

@@ -45,7 +45,6 @@ class NeuromechanicTask(Task):
     control_rate = 100.0
     drives = True
     arguments = {
-        **Task.arguments,
         "scheme": "``semi_implicit``, or the paper's ``rk4``",
         "dt": "time step, s",
         "params": "changes to the model: a mapping such as "
@@ -119,7 +118,6 @@ class HindlimbHold(NeuromechanicTask):
     endings = {FALLEN: Ending("the limb has left its posture")}
     physiology = measures("neuromechanic", "HindlimbHold")
     arguments = {
-        **NeuromechanicTask.arguments,
         "dt": "time step, s; by default 1 ms, with ``rk4`` 0.02 ms",
         "stiffness": "short-range stiffness of the muscles, in maximal forces per optimal length",
         "delay": "delay of the senses, s, rounded up to whole control periods",
@@ -391,7 +389,6 @@ class StandGains(NeuromechanicTask):
     info_fields |= {"survived": "f8", "push": "f8", "pushes": "i8", "slipping": "i8"}
     """1 while the figure stands; speed of the latest push (m/s); number of pushes so far and of slipping feet."""
     arguments = {
-        **NeuromechanicTask.arguments,
         "scheme": "``semi_implicit``, which contacts require",
         "contacts": "contact solver: ``modes`` (default), ``staggered`` (the paper's) or ``sweep``",
     }
@@ -537,7 +534,6 @@ class Pose(NeuromechanicTask):
     margin = 0.5
     """Distance from the goal, rad or m, at which the reward's first term is 0.1."""
     arguments = {
-        **NeuromechanicTask.arguments,
         "model": "path of a TOML file, or a mapping with the same keys",
         "joint": "name of the joint to move; the last joint by default",
         "goal": "range (low, high) from which the goal is drawn; by default the middle half of the joint's range",

@@ -81,7 +81,6 @@ class WhiskerTask(Task):
     info_fields = {"base_angle": "f8", "base_wrench": "3f8", "push": "f8", "effort": "f8"}
     """Base angle (rad); mean wrench (N m, N) and impulse of the peg (N s) in the period; mean effort of the episode."""
     arguments = {
-        **Task.arguments,
         "scheme": "``complementarity``, or the paper's ``events``",
         "dt": "time step, s",
         "noise": "factor of the sensor noise",
@@ -346,7 +345,7 @@ class Localize(PegTask):
     """
 
     score = Score("return", binary=True)
-    hidden = {**PegTask.hidden, "peg_place": Hidden(0.4, 0.9)}
+    hidden = {"peg_place": Hidden(0.4, 0.9)}
     duration = 0.6
     near = 0.11
     """Largest error of a right answer, lengths."""

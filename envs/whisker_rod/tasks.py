@@ -75,7 +75,6 @@ class RodTask(Task):
         "distance": Option(0.978, 1.0, "lengths", "distance of the plate at the start"),
     }
     arguments = {
-        **Task.arguments,
         "scheme": "``midpoint``, or the paper's ``published``",
         "dt": "time step, s; by default 1e-5, with ``published`` 5e-5, with a relief 5e-6",
         "n_segments": "number of segments of the whisker, by default that of ``params`` (30)",
@@ -227,7 +226,6 @@ class Sweep(RodTask):
     """
 
     options = {
-        **RodTask.options,
         "amplitude": Option(0.0, 0.01, "lengths", "amplitude of the swing"),
         "frequency": Option(0.0, 10.0, "Hz", "frequency of the swing"),
     }
@@ -252,7 +250,7 @@ class Sweep(RodTask):
     """Cost of a period with the largest commanded change of the distance; our choice."""
     duration = 1.0
     """Duration of an episode, s."""
-    arguments = {**RodTask.arguments, "plate_speed": "speed of the plate, m/s; the paper's is 0.2"}
+    arguments = {"plate_speed": "speed of the plate, m/s; the paper's is 0.2"}
 
     def __init__(self, plate_speed: float = RodTask.start_speed, **arguments: Any) -> None:
         self.start_speed = float(within("plate_speed", number("plate_speed", plate_speed), *SPEEDS, "m/s"))
@@ -348,7 +346,7 @@ class Regulate(RodTask):
     episode's {duration:g} s within {near:g} of the goal.
     """
 
-    options = {**RodTask.options, "goal": Option(-3.0, 3.0, "log10 (nN m)^2", "constant level to hold")}
+    options = {"goal": Option(-3.0, 3.0, "log10 (nN m)^2", "constant level to hold")}
     hidden = {"memory_length": Hidden(15e-6, 50e-6, logarithmic=True)}
     observation_fields = {
         "speed_command": Field(1, "m/s", 0.2, "commanded speed of the plate, which its speed approaches"),

@@ -84,7 +84,6 @@ class WormTask(Task):
     info_fields = dict.fromkeys(("centre", "work", "muscle_work", "energy"), "copy")
     drives = True
     arguments = {
-        **Task.arguments,
         "scheme": "``midpoint``, or the paper's ``published``",
         "dt": "time step, s; the default depends on the scheme and the task",
         "n_rods": "number of rods; by default that of ``params``, or 25",
@@ -445,12 +444,10 @@ class Crawl(Forward):
     """Means of 64 episodes without curl, from seed 0."""
     physiology = measures("worm", "Crawl", Forward.physiology)
     options = {
-        **Forward.options,
         "drag": Option(0.1, 10.0, "1", "factor on the friction of the medium"),
         "strength": Option(0.1, 2.0, "1", "factor on the gain of all muscles"),
     }
     hidden = {
-        **Forward.hidden,
         "drag": Hidden(0.92, 1.09, logarithmic=True, paper=1.0),
         "strength": Hidden(0.87, 1.15, logarithmic=True, paper=1.0),
     }
@@ -487,7 +484,6 @@ class Swim(Crawl):
     own_speed, own_power, own_effort = 0.2161e-3, 3.645e-9, 6.528e-10
     physiology = Forward.physiology
     hidden = {
-        **Crawl.hidden,
         "curl": Hidden(-0.1, 0.1, paper=0.0),
         "drag": Hidden(0.85, 1.18, logarithmic=True, paper=1.0),
         "strength": Hidden(0.8, 1.18, logarithmic=True, paper=1.0),
@@ -523,7 +519,7 @@ class Reach(WormTask):
         "target_distance": Option(0.2e-3, 10e-3, "m", "distance of the target from the head"),
         "target_bearing": Option(-np.pi, np.pi, "rad", "bearing of the target from the body axis, left positive"),
     }
-    endings = {**WormTask.endings, REACHED: Ending("the target is reached", success=True)}
+    endings = {REACHED: Ending("the target is reached", success=True)}
     observation_fields = {"target": Field(2, "m", 2e-3, "target relative to the head, along and to the left of it")}
     memory_fields = {"target": "2f8", "way": "f8", **REMEMBERED}
     info_fields = {"distance": "f8", "is_success": "?"}
@@ -614,6 +610,7 @@ class Recorded(WormTask):
         "drag": Option(0.1, 10.0, "1", "factor on the friction of the medium"),
     }
     hidden = {"curl": Hidden(-0.12, 0.12, paper=0.0), "drag": Hidden(0.5, 2.0, logarithmic=True, paper=1.0)}
+    endings: Mapping[float, Any] = {CROSSED: None}
     memory_fields = {"curl": "f8"}
     info_fields = {"crossed": "?"}
 
@@ -670,8 +667,8 @@ class Escape(Recorded):
 
     physiology = measures("worm", "Escape", WormTask.physiology, largest_angle=Recorded.largest_angle)
     residual_scale = 0.1
-    hidden = {**Recorded.hidden, "curl": Hidden(-0.06, 0.06, paper=0.0)}
-    options = {**Recorded.options, "side": Option(-1.0, 1.0, "1", "side of the turn: left if positive, right if not")}
+    hidden = {"curl": Hidden(-0.06, 0.06, paper=0.0)}
+    options = {"side": Option(-1.0, 1.0, "1", "side of the turn: left if positive, right if not")}
     observation_fields = {
         "side": Field(1, "1", 1.0, "side to turn to, 1 left, -1 right"),
         "reversed": Field(1, "m", 1e-3, "distance reversed"),
@@ -794,7 +791,7 @@ class Follow(Recorded):
         LOST: Ending("the path was lost: more than a body length away from it"),
         COMPLETE: Ending("the path is complete", success=True),
     }
-    arguments = {**WormTask.arguments, "turn": "``omega_turn`` or ``delta_turn``"}
+    arguments = {"turn": "``omega_turn`` or ``delta_turn``"}
     follows = True
     effort = 0.2
     """Cost of the mean power of the recording."""

@@ -181,7 +181,7 @@ class TaskBatch:
         self.task = _make_task(task, arguments, split)
         animal = self.task.animal
         animal.threads = threads
-        choice("score: name", self.task.score.name, ("return", *self.task.gathered("info_fields")))
+        choice("score: name", self.task.score.name, ("return", *self.task.info_fields))
         self.steps = _steps(self.task)
         whole("history", history, maximum=1000)
         whole("num_envs", count)

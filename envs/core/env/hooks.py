@@ -89,7 +89,7 @@ class CompiledTask:
         self._methods: dict[Any, tuple[Any, bool]] = {}
         self._sensed_type = np.dtype([(name, "f8", (field.size,)) for name, field in task.layout.fields.items()])
         shapes = {**(task.animal.state.fields or {}), **(task.memory.fields or {})}
-        types = task.gathered("info_fields")
+        types = dict(task.info_fields)
         copied = [name for name, form in types.items() if form == "copy"]
         for name in copied:
             if name not in shapes:

@@ -58,10 +58,10 @@ class EpisodeStart:
 class Task(ABC):
     """Base class for tasks; see ``envs/worm/tasks.py`` for examples.
 
-    Tables define the observation (`observation_fields`), the actions (`action_fields`), the memory (`memory_fields`),
-    the info (`info_fields`), ``options``, ``endings`` and ``score``. The first two and the info add to the tables of
-    the base classes. A table is a class attribute, or a property if it depends on arguments. `start` and `begin` start
-    episodes. They are NumPy code for many rows.
+    Tables define the observation (`observation_fields`), the memory (`memory_fields`), the info (`info_fields`),
+    ``options``, ``hidden``, ``endings`` and ``arguments``. Their entries add to those of the base classes; an entry of
+    None removes one. The first two may be properties, if they depend on arguments. `action_fields` defines the actions
+    and ``score`` the score. `start` and `begin` start episodes. They are NumPy code for many rows.
 
     Five methods run in every step: `command`, `reward`, `ending`, `sense` and `info`. They are written in plain Python
     for one animal and compiled (`hooks.CompiledTask`), with all methods that they call by ``self`` or ``super()``:
@@ -103,8 +103,8 @@ class Task(ABC):
     physiology: Mapping[str, Measure] = {}
     """Measures of the animal by name, with limits that are set before any training."""
     info_fields: Mapping[str, str] = {"time": "copy"}
-    """Fields of the info, in addition to those of the base classes: the NumPy type of a field that `info` sets, or
-    ``"copy"`` for a field of the memory, or else of the animal's rows."""
+    """Fields of the info: the NumPy type of a field that `info` sets, or ``"copy"`` for one of the memory, or else of the
+    animal's rows."""
     compiled = True
     """False runs the hooks as plain Python, so that prints and breakpoints work; the task is much slower."""
     drives = False
@@ -113,6 +113,14 @@ class Task(ABC):
     """Target of ``actions="residual"``, for errors."""
     arguments: Mapping[str, str] = {"actions": "action mode, see above", "control_rate": "actions per second, Hz"}
     """Meaning of each argument, for the documentation."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for name in ("options", "hidden", "endings", "info_fields", "arguments"):
+            entries: dict[Any, Any] = {}
+            for table in (*(getattr(base, name, {}) for base in reversed(cls.__bases__)), vars(cls).get(name, {})):
+                entries |= table
+            setattr(cls, name, {key: entry for key, entry in entries.items() if entry is not None})
 
     def __init__(self, actions: str | None = None, control_rate: float | None = None) -> None:
         self.actions = self.action_modes[0] if actions is None else actions
@@ -132,16 +140,16 @@ class Task(ABC):
 
     @property
     def observation_fields(self) -> Mapping[str, Field]:
-        """Entries of the observation, in addition to those of the base classes; `layout` has all of them."""
+        """Entries of the observation that the class adds; `layout` has all of them."""
         return {}
 
     @property
     def memory_fields(self) -> Mapping[str, Any]:
-        """Fields of the memory and their NumPy types, such as ``"f8"``, in addition to those of the base classes."""
+        """Fields of the memory that the class adds, with their NumPy types, such as ``"f8"``."""
         return {}
 
     def gathered(self, name: str) -> dict[str, Any]:
-        """Return the entries of a table, a class attribute or property, of the base classes and the class."""
+        """Return the entries of a table that may be a property, of the base classes and the class."""
         entries: dict[str, Any] = {}
         for base in reversed(type(self).__mro__):
             table = vars(base).get(name, {})
