@@ -103,8 +103,8 @@ class Task(ABC):
     physiology: Mapping[str, Measure] = {}
     """Measures of the animal by name, with limits that are set before any training."""
     info_fields: Mapping[str, str] = {"time": "copy"}
-    """Fields of the info: the NumPy type of a field that `info` sets, or ``"copy"`` for one of the memory, or else of the
-    animal's rows."""
+    """Fields of the info: the NumPy type of a field that `info` sets, or ``"copy"`` for a field of the memory or the
+    row."""
     compiled = True
     """False runs the hooks as plain Python, so that prints and breakpoints work; the task is much slower."""
     drives = False
