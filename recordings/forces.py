@@ -13,8 +13,8 @@ from gymnosoma.envs.core.arguments import numbers, shown
 from gymnosoma.envs.worm import Worm, WormParams
 
 from .joint_angles import Kymogram
-from .medium import LARGEST_RATIO, MediumFit, moved, path, ratio_of, shape_of
-from .motion import Motion
+from .medium import LARGEST_RATIO, MediumFit, path, ratio_of, rod_velocities, rotated, shape_of
+from .motion import Motion, directions
 
 Array = NDArray[np.float64]
 
@@ -55,7 +55,7 @@ class RecordedRun(Trajectory):
     def refit_joints(self) -> Array:
         """Head, joints and tail (T, n + 1, 2) in m, with the path that follows from the shapes and the medium."""
         angle = self["rod_angle"] + self["refit_turn"][:, None]
-        rods = self.motion.length / angle.shape[1] * np.stack([np.cos(angle), np.sin(angle)], -1)
+        rods = self.motion.length / angle.shape[1] * directions(angle)
         joints = np.pad(np.cumsum(rods, 1), ((0, 0), (1, 0), (0, 0)))
         joints -= 0.5 * (joints[:, 1:] + joints[:, :-1]).mean(1, keepdims=True)
         return np.asarray(joints + self["refit_centre"][:, None])
@@ -113,15 +113,15 @@ def forces(motion: Motion, params: WormParams | MediumFit | float | tuple[float,
     motion = replace(motion, length=motion.length + 2.0 * np.sqrt(2.0 / np.pi) * motion.jitter)
     friction, ratio, full = _coefficients(motion, params)
     shape = shape_of(motion)
-    velocity, rate = moved(motion, shape, ratio)
+    velocity, rate = rod_velocities(motion, shape, ratio)
     n, half = motion.rod_angle.shape[1], motion.length / (2 * motion.rod_angle.shape[1])
-    normal = np.stack([-shape.tangent[..., 1], shape.tangent[..., 0]], -1)
+    normal = rotated(shape.tangent)
     along = np.sum(velocity * shape.tangent, -1, keepdims=True)
     across = np.sum(velocity * normal, -1, keepdims=True)
     force = -(along * shape.tangent / ratio + across * normal) / n
-    torque = _opening(shape.place, half * shape.tangent, force, -(half**2) * rate / (3 * n))
+    torque = _joint_torques(shape.place, half * shape.tangent, force, -(half**2) * rate / (3 * n))
     power = -np.sum(force * velocity, (1, 2))
-    centre, turn = path(motion, ratio)
+    centre, turn = path(motion, shape, ratio)
     signals = {
         "centre": motion.centre,
         "rod_angle": motion.rod_angle,
@@ -173,7 +173,7 @@ def _coefficients(motion: Motion, params: Any) -> tuple[float, float, WormParams
     return float(values[0]), float(values[0] / values[1]), full
 
 
-def _opening(place: Array, half: Array, force: Array, torque: Array) -> Array:
+def _joint_torques(place: Array, half: Array, force: Array, torque: Array) -> Array:
     """Return the torque (T, n - 1) of each joint that balances the forces and torques on the rods before it."""
     joint = (place + half)[:, :-1]
     turned = np.cumsum(place[..., 0] * force[..., 1] - place[..., 1] * force[..., 0] + torque, 1)[:, :-1]

@@ -14,7 +14,7 @@ from gymnosoma.envs.core.arguments import choice, number, printable, shown, whol
 from gymnosoma.envs.core.files import LARGEST_TEXT, read_array, read_text
 from gymnosoma.envs.worm import KymogramPlayback
 
-from .units import Array, at_even_times, reading
+from .units import Array, at_even_times, reading, runs
 
 MISSING = ("", "nan", "na", "n/a", "null", "none", "-")
 """Cells of a file without a measurement (case-insensitive)."""
@@ -141,8 +141,7 @@ class Kymogram:
         angles, frames = self.angles.copy(), np.arange(len(self.angles))
         for column in angles.T:
             missing = np.isnan(column)
-            edges = np.flatnonzero(np.diff(np.concatenate([[0], missing, [0]])))
-            for start, stop in zip(edges[::2], edges[1::2], strict=True):
+            for start, stop in runs(missing):
                 if stop - start > longest or start == 0 or stop == len(column):
                     raise ValueError(
                         f"gaps must have at most {longest} frames and be between measured ones, got one from frame "

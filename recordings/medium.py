@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from gymnosoma.envs.core.arguments import number, shown, whole
 from gymnosoma.envs.worm import medium
 
-from .motion import FINER, Motion, Progress, known_frames, seen_again, silent
+from .motion import FINER, Motion, Progress, directions, known_frames, silent, simulate_recording
 from .units import runs
 
 Array = NDArray[np.float64]
@@ -174,24 +174,28 @@ def shape_of(motion: Motion) -> Shape:
     n, seconds = motion.rod_angle.shape[1], motion.time - motion.time[0]
     rate = CubicSpline(seconds, motion.rod_angle)(seconds, 1)
     turning = rate.mean(1)
-    tangent = np.stack([np.cos(motion.rod_angle), np.sin(motion.rod_angle)], -1)
+    tangent = directions(motion.rod_angle)
     half = motion.length / (2 * n)
     rate -= turning[:, None]
-    swing = half * rate[..., None] * np.stack([-tangent[..., 1], tangent[..., 0]], -1)
+    place, swing = (_from_head(each) for each in (half * tangent, half * rate[..., None] * rotated(tangent)))
     centre_rate = CubicSpline(seconds, motion.centre)(seconds, 1)
-    return Shape(tangent, _chained(half * tangent), _chained(swing), rate, turning, centre_rate)
+    place, swing = (each - each.mean(1, keepdims=True) for each in (place, swing))
+    return Shape(tangent, place, swing, rate, turning, centre_rate)
 
 
-def _chained(half: Array) -> Array:
-    """Return the rods' midpoints (T, n, 2) relative to their mean, from their half vectors (T, n, 2)."""
-    middle = np.cumsum(2.0 * half, 1) - half
-    return middle - middle.mean(1, keepdims=True)
+def rotated(vectors: Array) -> Array:
+    """Return vectors (..., 2) turned to the left by a right angle."""
+    return np.stack([-vectors[..., 1], vectors[..., 0]], -1)
+
+
+def _from_head(half: Array) -> Array:
+    """Return the rods' midpoints (T, n, 2) relative to the head, from their half vectors (T, n, 2)."""
+    return np.asarray(np.cumsum(2.0 * half, 1) - half)
 
 
 def _resistance(shape: Shape, length: float) -> _Resistance:
     n = shape.tangent.shape[1]
-    normal = np.stack([-shape.tangent[..., 1], shape.tangent[..., 0]], -1)
-    around = np.stack([-shape.place[..., 1], shape.place[..., 0]], -1)
+    normal, around = rotated(shape.tangent), rotated(shape.place)
     parts: list[Array] = []
     for axis in (shape.tangent, normal):
         arm = np.concatenate([axis, np.sum(axis * around, -1, keepdims=True)], -1)
@@ -305,8 +309,11 @@ class _Worm:
         return _Solution(self.sigma + change[0], change[1:3], drift, float(noise * np.sqrt(3.0)), *variances)
 
     def again(self, rng: np.random.Generator) -> _Solution:
-        """Return the solution for a simulated recording of the shapes in the fitted medium."""
-        return self.solve(_Windows(_seen_again(self.motion, self.sigma, rng), self.window))
+        """Return the solution for a simulated recording of the shapes in the fitted medium, with the same noise."""
+        motion = self.motion
+        centre, turn = path(motion, shape_of(motion), float(ratio_of(self.sigma)))
+        angle = (motion.rod_angle + turn[:, None])[::FINER]
+        return self.solve(_Windows(simulate_recording(motion, angle, centre[::FINER], rng), self.window))
 
 
 def _extended(motion: Motion, head: float, tail: float) -> Motion:
@@ -319,16 +326,11 @@ def _extended(motion: Motion, head: float, tail: float) -> Motion:
     longer += np.outer((angle[:, END] - angle[:, 0]) / END, np.minimum(place, 0.0))
     longer += np.outer((angle[:, -1] - angle[:, -1 - END]) / END, np.maximum(place - (n - 1), 0.0))
     length = motion.length * (1.0 + head + tail)
-    start = motion.centre - _from_head(angle, motion.length).mean(1)
+    start = motion.centre - _from_head(motion.length / (2 * n) * directions(angle)).mean(1)
     way = angle[:, 0] - (angle[:, END] - angle[:, 0]) / END * 0.5 * (1.0 + head * n)
-    start -= head * motion.length * np.stack([np.cos(way), np.sin(way)], -1)
-    return replace(motion, rod_angle=longer, length=length, centre=start + _from_head(longer, length).mean(1))
-
-
-def _from_head(angle: Array, length: float) -> Array:
-    """Return the midpoints (T, n, 2) of rods, relative to the head."""
-    half = length / (2 * angle.shape[1]) * np.stack([np.cos(angle), np.sin(angle)], -1)
-    return np.asarray(np.cumsum(2.0 * half, 1) - half)
+    start -= head * motion.length * directions(way)
+    centre = start + _from_head(length / (2 * n) * directions(longer)).mean(1)
+    return replace(motion, rod_angle=longer, length=length, centre=centre)
 
 
 def fit_medium(
@@ -475,15 +477,14 @@ def _check(worm: _Worm, expected: float, name: str) -> None:
         )
 
 
-def moved(motion: Motion, shape: Shape, ratio: float) -> tuple[Array, Array]:
+def rod_velocities(motion: Motion, shape: Shape, ratio: float) -> tuple[Array, Array]:
     """Return the rods' velocities (T, n, 2) in m/s and rates (T, n) in rad/s at which total force and torque are 0."""
     velocity = _resistance(shape, motion.length).velocity(ratio)
-    around = np.stack([-shape.place[..., 1], shape.place[..., 0]], -1)
     turning = velocity[:, 2, None]
-    return velocity[:, None, :2] + turning[..., None] * around + shape.velocity, turning + shape.rate
+    return velocity[:, None, :2] + turning[..., None] * rotated(shape.place) + shape.velocity, turning + shape.rate
 
 
-def path(motion: Motion, ratio: float) -> tuple[Array, Array]:
+def path(motion: Motion, shape: Shape, ratio: float) -> tuple[Array, Array]:
     """Compute the path of the shapes in a medium, from the measured initial position and heading.
 
     In long gaps, the displacement is that between the measured positions.
@@ -492,7 +493,6 @@ def path(motion: Motion, ratio: float) -> tuple[Array, Array]:
         centre (T, 2): Position of the centre, m.
         turn (T,): Angle to add to the measured headings, rad.
     """
-    shape = shape_of(motion)
     velocity = _resistance(shape, motion.length).velocity(ratio)
     measured = np.concatenate([shape.centre_rate, shape.heading_rate[:, None]], 1)
     velocity = np.where(motion.reliable[:, None], velocity, measured)
@@ -505,9 +505,3 @@ def path(motion: Motion, ratio: float) -> tuple[Array, Array]:
     c, s = np.cos(turn), np.sin(turn)
     x, y = velocity[:, 0], velocity[:, 1]
     return motion.centre[0] + np.stack([total(c * x - s * y), total(s * x + c * y)], 1), turn
-
-
-def _seen_again(motion: Motion, sigma: float, rng: np.random.Generator) -> Motion:
-    """Simulate a recording of the motion's shapes in a medium, with the noise of the original recording."""
-    centre, turn = path(motion, float(ratio_of(sigma)))
-    return seen_again(motion, (motion.rod_angle + turn[:, None])[::FINER], centre[::FINER], rng)

@@ -19,11 +19,11 @@ from .motion import (
     Flags,
     Motion,
     Progress,
+    correct_swaps,
     known_frames,
     known_stretches,
     silent,
     smoothed,
-    turned_round,
 )
 from .tracker_files import HEADS, read_midlines, upright
 from .units import HIGHEST_RATE, Hints, reading, within_span
@@ -198,7 +198,7 @@ class Midlines:
         points, measured = self.points[first : last + 1], measured[first : last + 1]
         if len(points) < len(self.points):
             notes.append(f"frames {first} to {last} kept, between the first midline and the last")
-        points, swaps = turned_round(points, measured, self.rate)
+        points, swaps = correct_swaps(points, measured, self.rate)
         if swaps:
             frames = ", ".join(f"{a + first} to {b - 1 + first}" for a, b in swaps)
             notes.append(f"head and tail changed places in frames {frames}; corrected")

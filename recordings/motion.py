@@ -145,7 +145,12 @@ class Motion:
         return Kymogram(angles, self.rate, self.notes)
 
 
-def turned_round(points: Array, measured: Flags, rate: float) -> tuple[Array, list[tuple[int, int]]]:
+def directions(angle: Array) -> Array:
+    """Return the unit vectors (..., 2) of angles (...)."""
+    return np.stack([np.cos(angle), np.sin(angle)], -1)
+
+
+def correct_swaps(points: Array, measured: Flags, rate: float) -> tuple[Array, list[tuple[int, int]]]:
     """Correct frames in which head and tail have swapped.
 
     Each midline and its reverse are compared with the previous midline. The head is the end that is first in most
@@ -240,9 +245,8 @@ class Body:
 
     def _linear(self, points: Array, unknown: Array, sloped: bool = True) -> tuple[Array, Array]:
         """Return the residuals (N, 2 P) and the derivatives of the points (N, 2 P, U)."""
-        angle, length, centre = unknown[:, : self.order + 1] @ self.modes.T, unknown[:, -3], unknown[:, -2:]
-        tangent = np.stack([np.cos(angle), np.sin(angle)], 1)  # (N, 2, M)
-        line = np.swapaxes(tangent @ self._reach.T, 1, 2)
+        length, centre = unknown[:, -3], unknown[:, -2:]
+        tangent, line = self._line(unknown[:, : self.order + 1])
         rest = points - centre[:, None] - length[:, None, None] * line
         if not sloped:
             return rest.reshape(len(rest), -1), rest
@@ -254,6 +258,12 @@ class Body:
             slope[:, :, axis, -2 + axis] = 1.0
         slope[..., -3] = line
         return rest.reshape(count, -1), slope.reshape(count, 2 * width, -1)
+
+    def _line(self, modes: Array) -> tuple[Array, Array]:
+        """Return the directions (N, 2, M) of the pieces of midlines of length 1, and their points (N, P, 2)."""
+        angle = modes @ self.modes.T
+        tangent = np.stack([np.cos(angle), np.sin(angle)], 1)
+        return tangent, np.swapaxes(tangent @ self._reach.T, 1, 2)
 
     def response(self, unknown: Array, noise: float) -> tuple[Array, float]:
         """Return how one frame reacts to deviations of its points.
@@ -269,9 +279,7 @@ class Body:
 
     def points(self, modes: Array, length: float, centre: Array, head: Array, tail: Array) -> Array:
         """Return the points (N, P, 2) of midlines whose tips are missed by ``head`` and ``tail`` (N,)."""
-        angle = modes @ self.modes.T
-        tangent = np.stack([np.cos(angle), np.sin(angle)], 1)
-        line = np.swapaxes(tangent @ self._reach.T, 1, 2)
+        _, line = self._line(modes)
         moved = head[:, None] * (1.0 - self._places) - tail[:, None] * self._places
         return centre[:, None] + length * (line + moved[..., None] * self.tangent(modes))
 
@@ -279,7 +287,7 @@ class Body:
         """Return the directions (N, P, 2) of the midlines at the points."""
         near = np.minimum((self._places * len(self.middle)).astype(int), len(self.middle) - 1)
         angle = modes[:, : self.order + 1] @ self.modes[near].T
-        return np.stack([np.cos(angle), np.sin(angle)], -1)
+        return directions(angle)
 
     def coefficients(self, rod_angle: Array) -> Array:
         """Return the coefficients (N, order + 1) of the headings (N, n) of rods."""
@@ -456,7 +464,7 @@ def _between(measured: Flags) -> Flags:
     return np.asarray(measured[moments // FINER] & measured[-(-moments // FINER)])
 
 
-def seen_again(motion: Motion, rod_angle: Array, centre: Array, rng: np.random.Generator) -> Motion:
+def simulate_recording(motion: Motion, rod_angle: Array, centre: Array, rng: np.random.Generator) -> Motion:
     """Simulate a recording of shapes (N, n) in rad and centres (N, 2) in m, with the noise of ``motion``."""
     body = Body(motion.places, motion.order, rod_angle.shape[1])
     modes, measured = body.coefficients(rod_angle), motion.measured

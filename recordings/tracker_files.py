@@ -18,7 +18,7 @@ import re
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,12 +47,8 @@ MOST_LINKS = 1000
 """Largest number of linked files of a recording."""
 
 
-class Recording(NamedTuple):
-    """Midlines (N, P, 2) in m (y upwards, head first, NaN in gaps), frame rate in Hz, and notes."""
-
-    points: Array
-    rate: float
-    notes: tuple[str, ...] = ()
+Recording = tuple[Array, float, tuple[str, ...]]
+"""Midlines (N, P, 2) in m (y upwards, head first, NaN in gaps), frame rate in Hz, and notes."""
 
 
 def upright(points: Array, y_down: bool, head: str, scale: float) -> Array:
@@ -88,7 +84,7 @@ def _scaled(
     """Convert midlines in m or pixels; the head is first and y points upwards by default, but pixels require y_down."""
     pixels = pixels or hints.microns_per_pixel is not None
     y_down, scale = (hints.need_y_down(), hints.need_scale()) if pixels else (bool(hints.y_down), 1.0)
-    return Recording(upright(points, y_down, hints.head or "first", scale), rate or hints.need_rate(), notes)
+    return upright(points, y_down, hints.head or "first", scale), rate or hints.need_rate(), notes
 
 
 def _csv(path: Path, hints: Hints) -> Recording:
@@ -159,7 +155,7 @@ def _wcon(path: Path, hints: Hints) -> Recording:
     order = np.argsort(t, kind="stable")
     points, rate, notes = at_even_times(t[order], points[order], hints.rate)
     notes += tuple(f"ventral: {shown(entry['ventral'])}" for _, entry in records if "ventral" in entry)[:1]
-    return Recording(upright(points, bool(hints.y_down), "first", 1.0), rate, notes)
+    return upright(points, bool(hints.y_down), "first", 1.0), rate, notes
 
 
 def _linked(first: str, read: Callable[[str], str]) -> tuple[list[tuple[Any, dict[str, Any]]], int]:
@@ -313,7 +309,7 @@ def _tierpsy(file: Any, hints: Hints) -> Recording:
     if "timestamp/time" in file and np.isfinite(steps := np.diff(np.asarray(file["timestamp/time"], float))).any():
         fps = 1.0 / step if 0.0 < (step := float(np.nanmedian(steps))) <= 1.0 else fps  # as Tierpsy prefers
     y_down = True if hints.y_down is None else hints.y_down
-    return Recording(upright(by_frame(points, frames), y_down, hints.head or "first", scale), hints.need_rate(fps))
+    return upright(by_frame(points, frames), y_down, hints.head or "first", scale), hints.need_rate(fps), ()
 
 
 def _number(value: Any) -> float | None:
