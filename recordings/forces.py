@@ -12,9 +12,10 @@ from gymnosoma.envs import Trajectory
 from gymnosoma.envs.core.arguments import numbers, shown
 from gymnosoma.envs.worm import Worm, WormParams
 
+from .body import directions
 from .joint_angles import Kymogram
 from .medium import LARGEST_RATIO, MediumFit, path, ratio_of, rod_velocities, rotated, shape_of
-from .motion import Motion, directions
+from .motion import Motion
 
 Array = NDArray[np.float64]
 

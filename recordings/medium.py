@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from gymnosoma.envs.core.arguments import number, shown, whole
 from gymnosoma.envs.worm import medium
 
-from .motion import FINER, Motion, Progress, directions, known_frames, silent, simulate_recording
+from .body import Progress, directions, silent
+from .motion import FINER, Motion, known_frames, simulate_recording
 from .units import runs
 
 Array = NDArray[np.float64]

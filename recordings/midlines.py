@@ -1,9 +1,11 @@
-"""Midlines of recorded worms, from arrays and files of trackers."""
+"""Midlines of recorded worms, from arrays and files of trackers.
+
+The formats are in `tracker_files` and `keypoint_files`, and the smoothing is in `motion`.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -11,20 +13,8 @@ from numpy.typing import ArrayLike
 
 from gymnosoma.envs.core.arguments import choice, number, printable, shown, whole
 
-from .motion import (
-    LEAST_STRETCH,
-    LOST,
-    ORDER,
-    Array,
-    Flags,
-    Motion,
-    Progress,
-    correct_swaps,
-    known_frames,
-    known_stretches,
-    silent,
-    smoothed,
-)
+from .body import Array, Progress, silent
+from .motion import ORDER, Flags, Motion, smooth_midlines
 from .tracker_files import HEADS, read_midlines, upright
 from .units import HIGHEST_RATE, Hints, reading, within_span
 
@@ -33,13 +23,6 @@ LEAST_POINTS = 9
 
 HIGHEST_ORDER = 40
 """Largest degree of the polynomials."""
-
-
-SHORTEST, LONGEST = 0.2e-3, 2e-3
-"""Range of the length of C. elegans (m): 0.25 mm when it hatches, 1.6 mm when it is old."""
-
-INERTIA, LAG = 0.4e-3, 0.02
-"""Mass / b_perp of a worm of 1 mm in water (s), and its largest value relative to the radian of an undulation."""
 
 
 @dataclass(frozen=True)
@@ -186,58 +169,4 @@ class Midlines:
         """
         whole("order", order, 2, HIGHEST_ORDER)
         whole("n_rods", n_rods, 3, 1000)
-        notes, measured = list(self.notes), known_frames(self.measured, self.rate)
-        if not measured.any():
-            raise ValueError(
-                f"midlines must be in at least {LEAST_STRETCH} frames without a gap of more than {LOST[0]:g} s or "
-                f"{LOST[1]} frames between them, got {int(self.measured.sum())} frames"
-            )
-        if alone := int(self.measured.sum() - measured.sum()):
-            notes.append(f"{alone} midlines left out: fewer than {LEAST_STRETCH} between long gaps")
-        first, last = np.flatnonzero(measured)[[0, -1]].tolist()
-        points, measured = self.points[first : last + 1], measured[first : last + 1]
-        if len(points) < len(self.points):
-            notes.append(f"frames {first} to {last} kept, between the first midline and the last")
-        points, swaps = correct_swaps(points, measured, self.rate)
-        if swaps:
-            frames = ", ".join(f"{a + first} to {b - 1 + first}" for a, b in swaps)
-            notes.append(f"head and tail changed places in frames {frames}; corrected")
-        degree = min(order, 2 * points.shape[1] - 6)
-        if degree < order:
-            notes.append(f"angles by polynomials of degree {degree}, not {order}: there are {points.shape[1]} points")
-        motion = smoothed(points, measured, self.rate, degree, n_rods, progress, first)
-        _check_animal(motion, self.unit_from)
-        notes.append(
-            f"length {1e3 * motion.length:.4g} mm, noise {1e6 * motion.noise:.2g} um, tips missed by "
-            f"{1e6 * motion.jitter:.2g} um; {int((~measured).sum())} frames without a midline, {len(motion.gaps)} long "
-            f"gaps; {motion.period * self.rate:.2g} frames per undulation"
-        )
-        for before, after in pairwise(known_stretches(motion.measured, self.rate)):
-            times = (first + before[1]) / self.rate, (first + after[0]) / self.rate
-            notes.append(f"lost from {times[0]:.6g} to {times[1]:.6g} s; after it, the head is the file's")
-        return replace(motion, time=motion.time + first / self.rate, notes=(*notes, *motion.notes))
-
-
-def _check_animal(motion: Motion, unit_from: str) -> None:
-    """Raise ValueError if the length or the inertia is not that of a worm, with a correction of the unit."""
-    if not SHORTEST <= motion.length <= LONGEST:
-        factor = 10.0 ** round(np.log10(motion.length / 0.8e-3))
-        unit = {1e3: "in mm, not in m, ", 1e6: "in um, not in m, "}.get(factor, "")
-        wrong = f"{factor:g} times too far apart" if factor > 1.0 else f"{1.0 / factor:g} times too close together"
-        fix = {
-            "scale": f"pass scale={1.0 / factor:g}, or divide the one passed by {factor:g}",
-            "microns_per_pixel": f"pass --microns-per-pixel {1e6 / factor:g} (Python: microns_per_pixel), or divide "
-            f"the one passed by {factor:g}",
-            "file": "the file declares a wrong unit of length; correct it there",
-        }[unit_from]
-        advice = f"; if this is a worm, points are {unit}{wrong}: {fix}" if factor != 1.0 else ""
-        raise ValueError(
-            f"midlines must have a worm's length of {1e3 * SHORTEST:g} to {1e3 * LONGEST:g} mm, got "
-            f"{1e3 * motion.length:.3g} mm{advice}"
-        )
-    lag = 2.0 * np.pi / motion.period * INERTIA * (motion.length / 1e-3) ** 2
-    if lag > LAG:
-        raise ValueError(
-            f"midlines must undulate slowly enough for inertia to be negligible, got {1 / motion.period:.2g} Hz at "
-            f"{1e3 * motion.length:.2g} mm, at most {LAG / lag / motion.period:.2g} Hz: no worm, or a wrong rate"
-        )
+        return smooth_midlines(self.points, self.rate, order, n_rods, progress, self.notes, self.unit_from)

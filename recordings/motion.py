@@ -1,37 +1,28 @@
-"""Motion of a recorded worm, smoothed to remove the camera's noise."""
+"""Smoothed motion of a recorded worm: rejection of bad frames, smoothing over time, noise, undulation and gaps.
+
+The curves fitted to single frames are in `body`, the smoothing of series in `smoothing`, and the medium in `medium`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .body import Body, Progress, arc_length, in_blocks
 from .joint_angles import Kymogram
 from .smoothing import smooth
 from .units import runs, stretches
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
-Progress = Callable[..., Iterable[Any]]
-
-
-def silent(items: Iterable[Any], **about: Any) -> Iterable[Any]:
-    """Return the items; show no progress."""
-    return items
-
-
 ORDER = 12
 """Degree of the polynomials of the tangent angle along the body; higher ones are below 0.02 rad in crawling worms."""
 
 FINER = 4
 """Number of time points of a motion per frame of the recording."""
-
-PIECES = 50
-"""Smallest number of pieces into which a midline is divided."""
 
 GAP, LOST = 3, (1.0, 100)
 """Longest gap in which a motion is reliable, frames, and longest one that smoothing bridges, s and frames."""
@@ -39,8 +30,8 @@ GAP, LOST = 3, (1.0, 100)
 LEAST_STRETCH = 8
 """Smallest number of midlines between two gaps that are not bridged."""
 
-BLOCK, SAMPLE = 512, 4000
-"""Number of frames that are fitted at once, and that are used for statistics of the noise, to limit memory."""
+SAMPLE = 4000
+"""Number of frames that are used for statistics of the noise, to limit memory."""
 
 STEPS, FAR = 8, 0.5
 """Number of Levenberg-Marquardt steps, and distance from the neighbours' shape at which they are repeated (rad)."""
@@ -54,11 +45,8 @@ CORRELATIONS = np.linspace(0.0, 0.9, 10)
 VARIATION = 0.15
 """Largest relative deviation of a midline's length from the median of the worm."""
 
-PRIOR, DAMPING, NOISE = 6, 1e-3, 2e-3
-"""Degree above which the prior of the angle's coefficients falls from 1 rad, first damping, and noise assumed first.
-
-The noise is in lengths.
-"""
+NOISE = 2e-3
+"""Noise of points that is assumed first (lengths)."""
 
 UNEVEN = 0.008
 """Smallest deviation from evenly spaced points that is noticed in the lengths of chords."""
@@ -79,6 +67,13 @@ LEAST_SAMPLING = 5.0
 
 MOST_BAD, LEAST_PAIRS = 0.2, 0.2
 """Largest share of bad frames, and smallest number of pairs of frames for an autocorrelation, in frames."""
+
+
+SHORTEST, LONGEST = 0.2e-3, 2e-3
+"""Range of the length of C. elegans (m): 0.25 mm when it hatches, 1.6 mm when it is old."""
+
+INERTIA, LAG = 0.4e-3, 0.02
+"""Mass / b_perp of a worm of 1 mm in water (s), and its largest value relative to the radian of an undulation."""
 
 
 @dataclass(frozen=True)
@@ -145,11 +140,6 @@ class Motion:
         return Kymogram(angles, self.rate, self.notes)
 
 
-def directions(angle: Array) -> Array:
-    """Return the unit vectors (..., 2) of angles (...)."""
-    return np.stack([np.cos(angle), np.sin(angle)], -1)
-
-
 def correct_swaps(points: Array, measured: Flags, rate: float) -> tuple[Array, list[tuple[int, int]]]:
     """Correct frames in which head and tail have swapped.
 
@@ -165,7 +155,7 @@ def correct_swaps(points: Array, measured: Flags, rate: float) -> tuple[Array, l
         points (N, P, 2): Corrected midlines.
         stretches (list of (int, int)): Start and stop of the corrected intervals of frames.
     """
-    lengths = _in_blocks(arc_length, points)[:, -1]
+    lengths = in_blocks(arc_length, points)[:, -1]
     median = np.median(lengths[measured])
     # Half a worm may resemble either half of the reversed one.
     frames = np.flatnonzero(measured & (np.abs(lengths - median) < 2.0 * SHORTER * median))
@@ -184,132 +174,6 @@ def correct_swaps(points: Array, measured: Flags, rate: float) -> tuple[Array, l
     return points, [(int(frames[a]), int(frames[b - 1]) + 1) for a, b in runs(turned)]
 
 
-class Body:
-    """Midlines of constant speed, whose tangent angle is a polynomial, seen at ``places`` (P,), shares of the length.
-
-    The unknowns of a frame are the coefficients of the angle (order + 1, orthonormal Legendre polynomials), the length,
-    and the centre (2).
-    """
-
-    def __init__(self, places: Array, order: int, n_rods: int) -> None:
-        self.order, self.n_rods = order, n_rods
-        count = n_rods * -(-PIECES // n_rods)
-        self.middle = (np.arange(count) + 0.5) / count
-        degree = np.arange(order + 1)
-        self.modes = np.polynomial.legendre.legvander(2.0 * self.middle - 1.0, order) * np.sqrt(2.0 * degree + 1.0)
-        reach = np.clip(places[:, None] * count - np.arange(count), 0.0, 1.0) / count
-        self._reach = reach - (1.0 - self.middle) / count
-        self._places = places
-        # Prior of the coefficients: the spectrum of worms with up to two waves on the body.
-        self._precision = np.concatenate([(np.maximum(degree, PRIOR) / PRIOR) ** 8.0 * (degree > 0), np.zeros(3)])
-
-    def start(self, points: Array) -> Array:
-        """Return initial values (N, U) of the unknowns, from splines through about a dozen points (N, P, 2)."""
-        from scipy.interpolate import CubicSpline  # slow to import
-
-        some = np.unique(np.linspace(0, points.shape[1] - 1, min(points.shape[1], self.order + 1)).round().astype(int))
-        slope = CubicSpline(self._places[some], points[:, some], axis=1)(self.middle, 1)
-        angle = np.unwrap(np.arctan2(slope[..., 1], slope[..., 0]), axis=1)
-        length = np.mean(np.hypot(slope[..., 0], slope[..., 1]), 1)
-        return np.concatenate([angle @ self.modes / len(self.middle), length[:, None], points.mean(1)], 1)
-
-    def fit(
-        self, points: Array, unknown: Array, noise: float, steps: int, progress: Progress = silent
-    ) -> tuple[Array, Array]:
-        """Return the unknowns (N, U) after Levenberg-Marquardt steps, and the residuals (N, P, 2) m."""
-        fitted, rest = np.empty_like(unknown), np.empty_like(points)
-        prior = noise**2 * self._precision
-        for first in progress(range(0, len(points), BLOCK), desc="midlines"):
-            part = slice(first, first + BLOCK)
-            best, least = unknown[part], np.full(len(points[part]), np.inf)
-            now, damping = best.copy(), np.full(len(best), DAMPING)
-            for step in range(steps + 1):
-                off, slope = self._linear(points[part], now, step < steps)
-                cost = np.sum(off**2, 1) + now**2 @ prior
-                better = cost < least
-                best, least = np.where(better[:, None], now, best), np.where(better, cost, least)
-                if step == 0:
-                    matrix, right = np.empty((len(now), now.shape[1], now.shape[1])), np.empty_like(now)
-                if step < steps:
-                    part_slope = slope[better]
-                    matrix[better] = np.swapaxes(part_slope, 1, 2) @ part_slope + np.diag(prior)
-                    right[better] = np.squeeze(off[better][:, None] @ part_slope, 1) - now[better] * prior
-                    damping = np.where(better, damping / 10.0, np.maximum(damping, DAMPING) * 10.0)
-                    damped = matrix * (1.0 + damping[:, None, None] * np.eye(now.shape[1]))
-                    now = best + np.linalg.solve(damped, right[..., None])[..., 0]
-            off, _ = self._linear(points[part], best, False)
-            best[:, 0] += np.pi * (best[:, -3] < 0.0)  # the same line, from the other side
-            best[:, -3] = np.abs(best[:, -3])
-            fitted[part], rest[part] = best, off.reshape(points[part].shape)
-        return fitted, rest
-
-    def _linear(self, points: Array, unknown: Array, sloped: bool = True) -> tuple[Array, Array]:
-        """Return the residuals (N, 2 P) and the derivatives of the points (N, 2 P, U)."""
-        length, centre = unknown[:, -3], unknown[:, -2:]
-        tangent, line = self._line(unknown[:, : self.order + 1])
-        rest = points - centre[:, None] - length[:, None, None] * line
-        if not sloped:
-            return rest.reshape(len(rest), -1), rest
-        count, width = points.shape[:2]
-        slope = np.zeros((count, width, 2, unknown.shape[1]))
-        normal = np.stack([-tangent[:, 1], tangent[:, 0]], 1) * length[:, None, None]
-        for axis in range(2):
-            slope[:, :, axis, : self.order + 1] = self._reach @ (normal[:, axis, :, None] * self.modes)
-            slope[:, :, axis, -2 + axis] = 1.0
-        slope[..., -3] = line
-        return rest.reshape(count, -1), slope.reshape(count, 2 * width, -1)
-
-    def _line(self, modes: Array) -> tuple[Array, Array]:
-        """Return the directions (N, 2, M) of the pieces of midlines of length 1, and their points (N, P, 2)."""
-        angle = modes @ self.modes.T
-        tangent = np.stack([np.cos(angle), np.sin(angle)], 1)
-        return tangent, np.swapaxes(tangent @ self._reach.T, 1, 2)
-
-    def response(self, unknown: Array, noise: float) -> tuple[Array, float]:
-        """Return how one frame reacts to deviations of its points.
-
-        Returns:
-            projection (2 P, 2 P): Matrix that maps small deviations to residuals.
-            variance: Variance of the length, for deviations with a standard deviation of 1.
-        """
-        _, slope = self._linear(np.zeros((1, len(self._places), 2)), unknown[None])
-        matrix = slope[0].T @ slope[0] + noise**2 * np.diag(self._precision)
-        projection = np.eye(slope.shape[1]) - slope[0] @ np.linalg.solve(matrix, slope[0].T)
-        return projection, float(np.linalg.inv(matrix)[-3, -3])
-
-    def points(self, modes: Array, length: float, centre: Array, head: Array, tail: Array) -> Array:
-        """Return the points (N, P, 2) of midlines whose tips are missed by ``head`` and ``tail`` (N,)."""
-        _, line = self._line(modes)
-        moved = head[:, None] * (1.0 - self._places) - tail[:, None] * self._places
-        return centre[:, None] + length * (line + moved[..., None] * self.tangent(modes))
-
-    def tangent(self, modes: Array) -> Array:
-        """Return the directions (N, P, 2) of the midlines at the points."""
-        near = np.minimum((self._places * len(self.middle)).astype(int), len(self.middle) - 1)
-        angle = modes[:, : self.order + 1] @ self.modes[near].T
-        return directions(angle)
-
-    def coefficients(self, rod_angle: Array) -> Array:
-        """Return the coefficients (N, order + 1) of the headings (N, n) of rods."""
-        return np.asarray(rod_angle @ np.linalg.pinv(self.modes.reshape(self.n_rods, -1, self.order + 1).mean(1)).T)
-
-    def chord(self, modes: Array) -> float:
-        """Return the mean length of a rod relative to the curve between its ends."""
-
-        def chords(modes: Array) -> Array:
-            angle = (modes @ self.modes.T).reshape(len(modes), self.n_rods, -1)
-            return np.asarray(np.hypot(np.cos(angle).mean(2), np.sin(angle).mean(2)))
-
-        return float(np.mean(_in_blocks(chords, modes)))
-
-    def rods(self, coefficients: Array) -> Array:
-        """Return the headings (T, n) of rods, continuous along the body."""
-        mean = (coefficients @ self.modes.T).reshape(len(coefficients), self.n_rods, -1)
-        middle = mean.mean(2, keepdims=True)
-        turn = np.arctan2(np.sin(mean - middle).mean(2), np.cos(mean - middle).mean(2))
-        return np.asarray(middle[..., 0] + turn)
-
-
 def known_stretches(measured: Flags, rate: float) -> list[tuple[int, int]]:
     """Return start and stop of the stretches of frames that are smoothed, which gaps that are not bridged separate."""
     return stretches(measured, min(LOST[0] * rate, LOST[1]), LEAST_STRETCH)
@@ -323,13 +187,73 @@ def known_frames(measured: Flags, rate: float) -> Flags:
     return known
 
 
-def smoothed(
-    points: Array, measured: Flags, rate: float, order: int, n_rods: int, progress: Progress, first: int = 0
+def smooth_midlines(
+    points: Array, rate: float, order: int, n_rods: int, progress: Progress, notes: tuple[str, ...], unit_from: str
 ) -> Motion:
-    """Smooth midlines (N, P, 2) from frame ``first`` of a recording on; see `Midlines.smoothed`.
+    """Smooth midlines (N, P, 2); see `Midlines.smoothed`. ``unit_from`` is that of `Midlines`."""
+    measured = np.isfinite(points).all((1, 2))
+    total, measured = int(measured.sum()), known_frames(measured, rate)
+    if not measured.any():
+        raise ValueError(
+            f"midlines must be in at least {LEAST_STRETCH} frames without a gap of more than {LOST[0]:g} s or "
+            f"{LOST[1]} frames between them, got {total} frames"
+        )
+    steps = list(notes)
+    if alone := total - int(measured.sum()):
+        steps.append(f"{alone} midlines left out: fewer than {LEAST_STRETCH} between long gaps")
+    first, last = np.flatnonzero(measured)[[0, -1]].tolist()
+    if last - first + 1 < len(points):
+        steps.append(f"frames {first} to {last} kept, between the first midline and the last")
+    points, measured = points[first : last + 1], measured[first : last + 1]
+    points, swaps = correct_swaps(points, measured, rate)
+    if swaps:
+        frames = ", ".join(f"{a + first} to {b - 1 + first}" for a, b in swaps)
+        steps.append(f"head and tail changed places in frames {frames}; corrected")
+    degree = min(order, 2 * points.shape[1] - 6)
+    if degree < order:
+        steps.append(f"angles by polynomials of degree {degree}, not {order}: there are {points.shape[1]} points")
+    motion = _smoothed_motion(points, measured, rate, degree, n_rods, progress, first)
+    _check_animal(motion, unit_from)
+    steps.append(
+        f"length {1e3 * motion.length:.4g} mm, noise {1e6 * motion.noise:.2g} um, tips missed by "
+        f"{1e6 * motion.jitter:.2g} um; {int((~measured).sum())} frames without a midline, {len(motion.gaps)} long "
+        f"gaps; {motion.period * rate:.2g} frames per undulation"
+    )
+    for before, after in pairwise(known_stretches(motion.measured, rate)):
+        times = (first + before[1]) / rate, (first + after[0]) / rate
+        steps.append(f"lost from {times[0]:.6g} to {times[1]:.6g} s; after it, the head is the file's")
+    return replace(motion, time=motion.time + first / rate, notes=(*steps, *motion.notes))
 
-    The first and last frames must be measured.
-    """
+
+def _check_animal(motion: Motion, unit_from: str) -> None:
+    """Raise ValueError if the length or the inertia is not that of a worm, with a correction of the unit."""
+    if not SHORTEST <= motion.length <= LONGEST:
+        factor = 10.0 ** round(np.log10(motion.length / 0.8e-3))
+        unit = {1e3: "in mm, not in m, ", 1e6: "in um, not in m, "}.get(factor, "")
+        wrong = f"{factor:g} times too far apart" if factor > 1.0 else f"{1.0 / factor:g} times too close together"
+        fix = {
+            "scale": f"pass scale={1.0 / factor:g}, or divide the one passed by {factor:g}",
+            "microns_per_pixel": f"pass --microns-per-pixel {1e6 / factor:g} (Python: microns_per_pixel), or divide "
+            f"the one passed by {factor:g}",
+            "file": "the file declares a wrong unit of length; correct it there",
+        }[unit_from]
+        advice = f"; if this is a worm, points are {unit}{wrong}: {fix}" if factor != 1.0 else ""
+        raise ValueError(
+            f"midlines must have a worm's length of {1e3 * SHORTEST:g} to {1e3 * LONGEST:g} mm, got "
+            f"{1e3 * motion.length:.3g} mm{advice}"
+        )
+    lag = 2.0 * np.pi / motion.period * INERTIA * (motion.length / 1e-3) ** 2
+    if lag > LAG:
+        raise ValueError(
+            f"midlines must undulate slowly enough for inertia to be negligible, got {1 / motion.period:.2g} Hz at "
+            f"{1e3 * motion.length:.2g} mm, at most {LAG / lag / motion.period:.2g} Hz: no worm, or a wrong rate"
+        )
+
+
+def _smoothed_motion(
+    points: Array, measured: Flags, rate: float, order: int, n_rods: int, progress: Progress, first: int
+) -> Motion:
+    """Smooth midlines (N, P, 2) from frame ``first`` of a recording on, of which the first and last are measured."""
     from scipy.ndimage import median_filter  # slow to import
 
     measured = measured.copy()
@@ -350,10 +274,10 @@ def smoothed(
 
     lines = points[measured]
     repeated = np.concatenate([[False], (lines[1:] == lines[:-1]).all((1, 2))])
-    raw = _in_blocks(arc_length, lines)[:, -1][reject(repeated, REPEATED)]
+    raw = in_blocks(arc_length, lines)[:, -1][reject(repeated, REPEATED)]
     median = float(np.median(raw))
     reject(np.abs(raw - median) > max(SHORTER * median, 6.0 * _deviation(raw)), "have another length")
-    raw = _in_blocks(arc_length, points[measured])[:, -1]
+    raw = in_blocks(arc_length, points[measured])[:, -1]
     low, high = np.quantile(raw, [0.05, 0.95])
     if not median > 0.0 or max(high - median, median - low) > VARIATION * median:
         raise ValueError(
@@ -454,7 +378,7 @@ def _continued(motion: Motion, body: Body, length: float, series: Array) -> Moti
         column[~known] = np.interp(moments[~known], moments[known], column[known])
     modes, centre = values[:, : body.order + 1], values[:, -2:]
     length *= body.chord(modes[_between(motion.measured)])
-    rod_angle = _in_blocks(body.rods, modes)
+    rod_angle = in_blocks(body.rods, modes)
     return replace(motion, time=moments / motion.rate, rod_angle=rod_angle, centre=centre, length=length)
 
 
@@ -484,10 +408,6 @@ def simulate_recording(motion: Motion, rod_angle: Array, centre: Array, rng: np.
     series[measured] = unknown
     series = _smoothed(series, measured, motion.rate)
     return _continued(replace(motion, points=lines), body, float(np.median(unknown[:, -3])), series)
-
-
-def _in_blocks(function: Callable[[Array], Array], values: Array) -> Array:
-    return np.concatenate([function(values[k : k + BLOCK]) for k in range(0, len(values), BLOCK)])
 
 
 def _listed(reasons: dict[str, int]) -> str:
@@ -568,12 +488,6 @@ def _noise(body: Body, unknown: Array, rest: Array, noise: float) -> tuple[float
         best = min(best, (abs(lag - ratio), correlation, np.trace(expected)))
     found = float(np.sqrt(power / max(best[2], 1.0)))
     return found, float(best[1]), variance * found**2
-
-
-def arc_length(curve: Array) -> Array:
-    """Return the length (T, A) along curves (T, A, 2) from their first points."""
-    steps = np.hypot(*np.moveaxis(np.diff(curve, axis=1), -1, 0))
-    return np.pad(np.cumsum(steps, 1), ((0, 0), (1, 0)))
 
 
 def _long_gaps(measured: Flags, joint_angle: Array, rate: float) -> tuple[tuple[int, int], ...]:

@@ -11,10 +11,10 @@ import numpy as np
 from gymnosoma.envs.whisker_chain import WhiskerParams
 from gymnosoma.envs.worm import WormParams, medium
 
+from .body import Progress, silent
 from .forces import forces
 from .medium import MediumFit, fit_medium
 from .midlines import Midlines
-from .motion import Progress, silent
 from .vibrissa import RecordedBase, free_forces
 
 

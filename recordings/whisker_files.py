@@ -16,8 +16,8 @@ import numpy as np
 from gymnosoma.envs.core import files
 from gymnosoma.envs.core.arguments import shown
 
+from .body import arc_length
 from .joint_angles import read_columns
-from .motion import arc_length
 from .units import COUNTED, FACTORS, Array, Hints, at_even_times, by_frame, whole_numbers
 
 COLUMNS = {

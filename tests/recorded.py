@@ -7,8 +7,8 @@ from gymnosoma.envs import simulate
 from gymnosoma.envs.core.model.control import OpenLoop
 from gymnosoma.envs.worm import SineKymogram, Worm, WormParams
 from gymnosoma.envs.worm.params import friction
+from gymnosoma.recordings.body import arc_length
 from gymnosoma.recordings.medium import ratio_of
-from gymnosoma.recordings.motion import arc_length
 
 RATE = 30.0
 """Frames a second."""

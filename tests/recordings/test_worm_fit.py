@@ -13,8 +13,9 @@ from scipy.interpolate import CubicSpline
 from gymnosoma.envs import simulate
 from gymnosoma.envs.worm import SineKymogram, Worm, WormParams, load_kymogram, medium
 from gymnosoma.recordings import Midlines, Motion, fit_medium, forces
+from gymnosoma.recordings.body import Body
 from gymnosoma.recordings.medium import _Windows, ratio_of, sigma_of
-from gymnosoma.recordings.motion import FINER, Body, _elsewhere
+from gymnosoma.recordings.motion import FINER, _elsewhere
 from papers.worm.analysis import bend_force, force_map
 from papers.worm.behaviour import play
 
