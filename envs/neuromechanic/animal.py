@@ -21,7 +21,7 @@ from ..core.kernels.jit import callback, serial_and_threaded, variant
 from ..core.kernels.lanes import LONGEST, aligned, check_rows, checked_ids, kernel_drives, kernel_records
 from ..core.model.animal import MAX_THREADS, Animal, time_step
 from ..core.model.quantities import Signal
-from .body import BROKEN, FAST, SCHEMES, SINGULAR, evaluate, follow, limit_torque, take_rows, take_steps
+from .body import BROKEN, FAST, SCHEMES, SINGULAR, evaluate, follow, limit_torque, rows_loop, take_steps
 from .contact import SOLVERS, collide
 from .model import Model, load
 from .model.layout import WRITTEN
@@ -37,7 +37,7 @@ _chained = cache(chain)  # several modules are compiled once
 
 @cache
 def _make_kernels(scheme: str, contacts: str | None, **parts: bool) -> tuple[Any, Any, Any, Any]:
-    """Return the kernels of `take_steps`, `take_rows` (serial and threaded) and `evaluate`.
+    """Return the kernels of `take_steps`, `rows_loop` (serial and threaded) and `evaluate`.
 
     They contain only one scheme, one contact solver, and the parts that the model has.
     """
@@ -45,7 +45,7 @@ def _make_kernels(scheme: str, contacts: str | None, **parts: bool) -> tuple[Any
     name = "_".join([scheme, *filter(None, [contacts]), *(["with", had] if any(parts.values()) else [])])
     solver = contacts and {"collide": variant(collide, had, **parts), "find_impulses": SOLVERS[contacts]}
     steps = variant(take_steps, name, step=variant(SCHEMES[scheme], had, **parts), **solver or {})
-    rows = serial_and_threaded(take_rows, f"{name}_rows", run=variant(follow, name, run=steps))
+    rows = serial_and_threaded(rows_loop(variant(follow, name, run=steps)), f"{name}_rows")
     return steps, *rows, variant(evaluate, had, **parts)
 
 

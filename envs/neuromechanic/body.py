@@ -12,6 +12,7 @@ and ``module`` is the control module's kernel or None.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -481,23 +482,30 @@ def follow(t, k, x, row, place, drives, count, steps, columns, records, done, st
                 moment[j] = x.ring[(int(x.step) * t.delays + j - len(moment)) % past]
 
 
-def take_rows(ts, ks, xs, ids, taken, drives, count, steps, columns, records, done, stride, dt, module):
-    """Let the rows ``ids`` `follow` their drives, in one or several threads.
+def rows_loop(run: Any) -> Callable[..., None]:
+    """Return a loop over rows in one or several threads, with a kernel of `follow` as ``run``.
 
     `follow` is a separate function because numba lost inputs that were set inside a threaded loop.
-
-    Args:
-        ts, ks, xs ((1,), (threads,), (B,) records): Model, work space, and rows. Only the rows ``ids`` are changed.
-        ids ((A,) int64): Indices of the rows.
-        taken ((1,) int64): Counter from which threads get the next row.
-        drives, count, steps, columns, records, done, stride: See `follow`.
     """
-    taken[0] = 0
-    for i in prange(len(ks)):
-        a = fetch_add(taken)
-        while a < len(ids):
-            run(ts[0], ks[i], xs[ids[a]], ids[a], a, drives, count, steps, columns, records, done, stride, dt, module)
+
+    def take_rows(ts, ks, xs, ids, taken, drives, count, steps, columns, records, done, stride, dt, module):
+        """Let the rows ``ids`` follow their drives.
+
+        Args:
+            ts, ks, xs ((1,), (threads,), (B,) records): Model, work space, and rows. Only the rows ``ids`` are changed.
+            ids ((A,) int64): Indices of the rows.
+            taken ((1,) int64): Counter from which threads get the next row.
+            drives, count, steps, columns, records, done, stride: See `follow`.
+        """
+        taken[0] = 0
+        for i in prange(len(ks)):
             a = fetch_add(taken)
+            while a < len(ids):
+                row = ids[a]
+                run(ts[0], ks[i], xs[row], row, a, drives, count, steps, columns, records, done, stride, dt, module)
+                a = fetch_add(taken)
+
+    return take_rows
 
 
 @kernel

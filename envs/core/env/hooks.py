@@ -36,34 +36,37 @@ _PACKAGE = __name__.partition(".envs.")[0]
 _KERNELS: dict[Any, Any] = {}
 _DTYPES: dict[Any, Any] = {}
 
-prepare: Any = None
-command = reward = ending = sense = info = copy_sensed = copy_reported = prepare
-"""Placeholders in the loops below, which `_loops` rebinds."""
 
+def row_loops(
+    prepare: Any, command: Any, reward: Any, ending: Any, sense: Any, info: Any, copy_sensed: Any, copy_reported: Any
+) -> tuple[Callable[..., None], ...]:
+    """Return loops over rows that call hooks: before the circuit, for the drive, and at the end of the period."""
 
-def _prepare_rows(constants, rows, memory, actions):
-    for b in range(len(rows)):
-        prepare(constants[0], rows[b], memory[b], actions[b])
+    def prepare_rows(constants, rows, memory, actions):
+        for b in range(len(rows)):
+            prepare(constants[0], rows[b], memory[b], actions[b])
 
+    def command_rows(constants, rows, memory, actions, drive):
+        for b in range(len(rows)):
+            command(constants[0], rows[b], memory[b], actions[b], drive[b])
 
-def _command_rows(constants, rows, memory, actions, drive):
-    for b in range(len(rows)):
-        command(constants[0], rows[b], memory[b], actions[b], drive[b])
+    def close_rows(
+        constants, rows, memory, moved, rewards, endings, sensed, numbers, blank, scale, observations, infos
+    ):
+        for b in range(len(rows)):
+            if moved:
+                rewards[b] = reward(constants[0], rows[b], memory[b])
+                endings[b] = ending(constants[0], rows[b], memory[b])
+            for j in range(len(scale)):
+                numbers[b, j] = blank
+            copy_sensed(rows[b], memory[b], sensed[b])
+            sense(constants[0], rows[b], memory[b], sensed[b])
+            for j in range(len(scale)):
+                observations[b, j] = min(max(numbers[b, j] / scale[j], -LIMIT), LIMIT)
+            copy_reported(rows[b], memory[b], infos[b])
+            info(constants[0], rows[b], memory[b], infos[b])
 
-
-def _close_rows(constants, rows, memory, moved, rewards, endings, sensed, numbers, blank, scale, observations, infos):
-    for b in range(len(rows)):
-        if moved:
-            rewards[b] = reward(constants[0], rows[b], memory[b])
-            endings[b] = ending(constants[0], rows[b], memory[b])
-        for j in range(len(scale)):
-            numbers[b, j] = blank
-        copy_sensed(rows[b], memory[b], sensed[b])
-        sense(constants[0], rows[b], memory[b], sensed[b])
-        for j in range(len(scale)):
-            observations[b, j] = min(max(numbers[b, j] / scale[j], -LIMIT), LIMIT)
-        copy_reported(rows[b], memory[b], infos[b])
-        info(constants[0], rows[b], memory[b], infos[b])
+    return prepare_rows, command_rows, close_rows
 
 
 def interned(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -103,7 +106,7 @@ class CompiledTask:
         self.kernels = (*hooks, *copies)
         """Hooks, and kernels that copy fields to the observation and the info."""
         self._loops = (
-            _loops(*self.kernels) if compiled else tuple(map(np.errstate(all="ignore"), _bound(*self.kernels)))
+            _loops(*self.kernels) if compiled else tuple(map(np.errstate(all="ignore"), row_loops(*self.kernels)))
         )
         self._scale = np.concatenate(
             [np.broadcast_to(field.scale, field.size) for field in task.layout.fields.values()]
@@ -277,15 +280,10 @@ def _defined(source: str, compiled: bool) -> Any:
     return kernel(names["copy"]) if compiled else names["copy"]
 
 
-def _bound(*hooks: Any) -> list[Any]:
-    names = dict(zip((*NAMES, "copy_sensed", "copy_reported"), hooks, strict=True))
-    return [rebound(function, function.__name__, **names) for function in (_prepare_rows, _command_rows, _close_rows)]
-
-
 @functools.cache
 def _loops(*hooks: Any) -> tuple[Any, ...]:
     """Compile the loops around hooks; tasks with the same hooks share them."""
-    return tuple(_Loop(kernel(function)) for function in _bound(*hooks))
+    return tuple(_Loop(kernel(function)) for function in row_loops(*hooks))
 
 
 class _Loop:

@@ -134,21 +134,16 @@ def _variant(function: Any, name: str, constants: frozenset[tuple[str, Any]]) ->
 
 
 def serial_and_threaded(
-    function: Callable[..., Any],
-    name: str | None = None,
-    module: str | None = None,
-    wide: bool = False,
-    **constants: Any,
+    function: Callable[..., Any], name: str | None = None, module: str | None = None, wide: bool = False
 ) -> tuple[Any, Any]:
     """Compile a loop over rows that is written with ``prange`` twice: serial and threaded.
 
-    The two have different names in the cache. Functions with the same code, such as closures over different kernels,
-    need a ``name`` and a ``module`` for each. ``constants`` replace some of the function's global names. For ``wide``
-    see `batch_kernel`.
+    The two have different names in the cache. Closures over different kernels need a ``name`` and a ``module`` for
+    each. For ``wide`` see `batch_kernel`.
     """
     twins = []
     for suffix in ("", "_threaded"):
-        twin = rebound(function, (name or function.__qualname__) + suffix, module, **constants)
+        twin = rebound(function, (name or function.__qualname__) + suffix, module)
         animal, what = twin.__module__.split(".")[-2:][0], twin.__qualname__.split(".")[-1]
         label = f"{animal} ({what.replace('_rows', '').replace('_', ' ').strip() or 'rows'})"
         twins.append(_compile(twin, parallel=bool(suffix), label=label, stepping=True, wide=wide))
