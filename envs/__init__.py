@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from .core.circuit.circuit import Circuit
     from .core.circuit.members import Population, Projection, Sense
     from .core.env.checker import check_vector_env
-    from .core.env.distributions import Choice, LogUniform, Normal, Uniform
     from .core.env.task import tolerance
     from .core.model.control import OpenLoop, Schedule
     from .core.model.events import Event
@@ -34,18 +33,14 @@ if TYPE_CHECKING:
 __all__ = [
     "CATALOGUE",
     "CatalogueEntry",
-    "Choice",
     "Circuit",
     "Event",
-    "LogUniform",
-    "Normal",
     "OpenLoop",
     "Population",
     "Projection",
     "Schedule",
     "Sense",
     "Trajectory",
-    "Uniform",
     "check_vector_env",
     "register",
     "register_model",
@@ -57,7 +52,6 @@ _PLACES = {
     "core.circuit.circuit": ("Circuit",),
     "core.circuit.members": ("Population", "Projection", "Sense"),
     "core.env.checker": ("check_vector_env",),
-    "core.env.distributions": ("Choice", "LogUniform", "Normal", "Uniform"),
     "core.env.task": ("tolerance",),
     "core.model.control": ("OpenLoop", "Schedule"),
     "core.model.events": ("Event",),

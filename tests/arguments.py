@@ -5,8 +5,8 @@ from pathlib import Path
 
 import gymnasium
 import numpy as np
+from scipy.stats import loguniform, rv_discrete, truncnorm, uniform
 
-from gymnosoma.envs import Choice, LogUniform, Normal, Uniform
 from gymnosoma.envs.core.circuit.circuit import Circuit
 
 ANGLES = 0.5 * np.sin(np.linspace(0.0, 12.0, 200)[:, None] - np.linspace(0.0, 8.0, 24))
@@ -22,7 +22,7 @@ def examples(env_id):
     for argument in ("noise", "dropout", "resolution"):
         value = np.float64(0.1 if argument == "dropout" else 0.1 * layout.scale[0])
         yield {}, {"wrappers": {"DisturbObservation": {argument: {field: value}}}}
-    yield {}, {"randomize": {name: LogUniform(0.8 * usual, np.float64(1.2 * usual))}}
+    yield {}, {"randomize": {name: loguniform(0.8 * usual, np.float64(1.2 * usual))}}
     yield {}, {"history": np.int64(5)}
     yield {}, {"wrappers": {"DelayObservation": {"delay": 2}}}
     yield {}, {"wrappers": {"DelayAction": {"delay": 1}}}
@@ -99,10 +99,10 @@ OWN = {
 """Arguments of one task."""
 
 DISTRIBUTIONS = {
-    "mass": LogUniform(1e-9, np.float64(3e-9)),
-    "control_gain": Uniform(0.9, 1.1, each=True),
-    "stiffness": Normal(1.7e-10, 1e-11, 1e-10, 2e-10),
-    "damping": Choice(np.array([1e-11, 3e-11]), weights=np.array([1.0, 2.0])),
+    "mass": loguniform(1e-9, np.float64(3e-9)),
+    "control_gain": uniform(np.full(24, 0.9), 0.2),
+    "stiffness": truncnorm(-7.0, 3.0, loc=1.7e-10, scale=1e-11),
+    "damping": rv_discrete(values=([1e-11, 3e-11], [0.25, 0.75])),
     "friction_parallel": (0.003, np.float32(0.004)),
 }
 """One distribution of every kind, for a worm."""

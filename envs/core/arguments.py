@@ -223,6 +223,10 @@ def plain(value: Any) -> Any:
                 raise TypeError(f"{type(value).__name__} holds code")
             return plain(value.description)
         return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value) if field.init}
+    if hasattr(value, "rvs"):  # distributions of SciPy, frozen or with a table of values
+        if hasattr(value, "dist"):
+            return {"distribution": value.dist.name, "args": plain(value.args), **plain(value.kwds)}
+        return {"distribution": "rv_discrete", "values": plain([value.xk, value.pk])}
     if isinstance(value, Mapping):
         return {str(key): plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):

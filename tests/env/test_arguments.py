@@ -66,7 +66,9 @@ def test_code_is_not_written_as_json():
         env.spec.to_json()
 
 
-@pytest.mark.parametrize("wrong", [{"low": 1e-9}, {"distribution": "Beta"}, {"distribution": "Uniform", "low": 1e-9}])
+@pytest.mark.parametrize(
+    "wrong", [{"args": [1e-9]}, {"distribution": "cauchy"}, {"distribution": "loguniform", "args": [1e-9]}]
+)
 def test_a_wrong_distribution_is_named(wrong):
     with pytest.raises(ValueError, match="randomize: mass: "):
         gymnasium.make(SWIM, randomize={"mass": wrong})

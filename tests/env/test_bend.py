@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 from ids import IDS
+from scipy.stats import kstest, loguniform, rv_discrete, truncnorm, uniform
 from stable_baselines3.common.env_checker import check_env as check_with_sb3
 
-from gymnosoma.envs import Choice, LogUniform, Normal, Uniform, wrappers
+from gymnosoma.envs import wrappers
 
 SWIM, REACH = "gymnosoma/WormSwim-v0", "gymnosoma/WormReach-v0"
+ESCAPE = "gymnosoma/LampreyEscape-v0"
 
 
 def several(env_id, count=4, **arguments):
@@ -31,26 +33,25 @@ def drawn(name, one, count=400, env_id=SWIM, **arguments):
 
 
 def test_what_distributions_draw():
-    log = np.log10(drawn("damping", LogUniform(1e-13, 1e-11)))
+    log = np.log10(drawn("damping", loguniform(1e-13, 1e-11)))
     assert log.min() >= -13 and log.max() <= -11 and abs(np.mean(log) + 12) < 0.1
     low, mean, high = 0.8, 1.0, 1.1
-    values = drawn("control_gain", Normal(mean, 0.1, low, high))[:, 0]
+    values = drawn("control_gain", truncnorm(-2, 1, mean, 0.1))[:, 0]
     assert low <= values.min() and values.max() <= high
-    from scipy.stats import kstest, truncnorm
-
     assert kstest(values, truncnorm(-2, 1, mean, 0.1).cdf).pvalue > 0.01
-    values = drawn("control_gain", Choice([0.5, 1.0], weights=[1, 3]))[:, 0]
+    values = drawn("control_gain", rv_discrete(values=([0.5, 1.0], [0.25, 0.75])))[:, 0]
     assert {*values} == {0.5, 1.0} and abs(np.mean(values == 1.0) - 0.75) < 0.08
-    alike, apart = drawn("control_gain", (0.5, 1.0)), drawn("control_gain", Uniform(0.5, 1.0, each=True))
+    alike, apart = drawn("control_gain", (0.5, 1.0)), drawn("control_gain", uniform(np.full(24, 0.5), 0.5))
     assert (alike == alike[:, :1]).all() and (np.ptp(apart, 1) > 0.1).all()
     shape = np.linspace(0.5, 1.0, 24)
     given = drawn("control_gain", lambda rng: rng.uniform(0.9, 1.0) * shape)
     np.testing.assert_allclose(given / given[:, :1], np.tile(2 * shape, (400, 1)))
-    assert len({*drawn("control_gain", Choice([shape, shape[::-1]]))[:, 0]}) == 2
+    assert len({*drawn("control_gain", lambda rng: rng.choice([shape, shape[::-1]]))[:, 0]}) == 2
 
 
 def test_synapses_and_the_friction_on_a_peg_are_drawn():
-    weights = drawn("synapse", LogUniform(0.5, 2.0, each=True), 4, "gymnosoma/LampreyEscape-v0", actions="brainstem")
+    count = len(gymnasium.make(ESCAPE, actions="brainstem").unwrapped.task.animal.circuit.weights)
+    weights = drawn("synapse", loguniform(np.full(count, 0.5), 2.0), 4, ESCAPE, actions="brainstem")
     assert weights.shape[1] > 5 and np.ptp(weights) > 0.5
     friction = drawn("friction", (0.1, 0.5), 4, "gymnosoma/WhiskerLocalize-v0", friction=0.2)
     assert len({*friction}) == 4

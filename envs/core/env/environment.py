@@ -151,8 +151,6 @@ class TaskBatch:
     Args:
         task: Module and class, such as ``"gymnosoma.envs.worm.tasks:Crawl"``.
         count: Number of rows.
-        randomize: Parameters and options drawn for every episode: name to (low, high), to a
-            `distributions.Distribution`, or to a function of a generator.
         split ({None, "paper", "train", "within", "test", "robust"}): See `spec.Hidden` and `spec.BODY`.
         threads: Number of threads that advance the rows.
         **arguments: Arguments of the task.
@@ -560,9 +558,10 @@ class BodyEnv(EnvMixin, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]])
             window shows the animal.
         history: Number of observations stacked into one, oldest first, for tasks with hidden state.
         randomize: Mapping of names to distributions, for physical parameters and task options to draw for every
-            episode. A distribution is a pair (low, high), a `gymnosoma.envs.Uniform`, `LogUniform`, `Normal` or
-            `Choice`, a mapping such as ``{"distribution": "LogUniform", "low": 0.5, "high": 2.0}``, or a function of a
-            random generator, which ``spec.to_json`` refuses.
+            episode. A distribution is a pair (low, high), uniform; a frozen distribution of ``scipy.stats``; a mapping
+            such as ``{"distribution": "loguniform", "args": [0.5, 2.0]}``; or a function of a random generator, which
+            ``spec.to_json`` refuses. If an option is an array, a distribution whose parameters are arrays draws each
+            entry independently.
         split ({None, "paper", "train", "within", "test", "robust"}): Part of the ranges of the task's hidden options.
             ``"paper"``: the conditions of the paper, as far as it states them, such as no curl and the printed drag.
             None: the whole range. ``"train"``: the range without the held-out parts. ``"within"``: held-out parts

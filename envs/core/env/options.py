@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arguments import shown
+from ..arguments import choice, shown
 from ..model.events import Event, read_events
 from ..model.quantities import Option
 from .task import Task
 
-if TYPE_CHECKING:
-    from .distributions import Distributions
+DISTRIBUTIONS = ("uniform", "loguniform", "truncnorm", "triang", "beta", "randint", "rv_discrete")
+"""Bounded distributions of `scipy.stats` that mappings may name."""
+
+FORMS = (
+    "(low, high), a frozen distribution of scipy.stats, a mapping such as "
+    "{'distribution': 'loguniform', 'args': [0.5, 2]}, or a function of a generator"
+)
 
 Values = Mapping[str, NDArray[np.float64]]
 
@@ -46,12 +51,8 @@ class ResetOptions:
 
     def set_randomize(self, randomize: Any) -> None:
         """Replace the distributions, starting with the next episodes."""
-        self.randomize: Distributions = {}
+        self.randomize = {} if randomize is None else _read(randomize, self._option, self._task.parameters)
         """Distributions of parameters and options, drawn for every episode."""
-        if randomize is not None:
-            from .distributions import read_distributions
-
-            self.randomize = read_distributions(randomize, self._option, self._task.parameters)
 
     def _option(self, label: str, name: str) -> Option:
         """Return the option ``name``; raises ValueError if there is none."""
@@ -104,11 +105,77 @@ class ResetOptions:
         for j, i in enumerate(ids):
             parts.setdefault(tuple(sorted(self.defaults[i].values)), []).append(j)
         for part in map(np.array, parts.values()):
-            some, options = ids[part], {}
-            if self.randomize:
-                from .distributions import drawn
-
-                options = drawn(self.randomize, [rngs[i] for i in some], self._option)
+            some = ids[part]
+            options = _drawn(self.randomize, [rngs[i] for i in some], self._option)
             for name in self.defaults[some[0]].values:
                 options[name] = np.array([self.defaults[i].values[name] for i in some])
             yield some, options | {name: value[part] for name, value in values.items()}
+
+
+def _read(randomize: Any, option: Callable[[str, str], Option], alone: Container[str]) -> dict[str, Any]:
+    """Check distributions of options; return each as a pair, a distribution of SciPy, or a function.
+
+    Args:
+        option: Function from a label for errors and a name to the `Option`; raises ValueError if it is unknown.
+        alone: Names of array options that accept one number for all entries.
+
+    Raises:
+        ValueError: If a distribution is invalid for its option; the message names it.
+    """
+    if not isinstance(randomize, Mapping):
+        raise ValueError(f"randomize must map names to (low, high), got {shown(randomize)}")
+    checked: dict[str, Any] = {}
+    for name, one in randomize.items():
+        label = f"randomize: {name}"
+        setting = option(label, name)
+        if isinstance(one, Mapping):
+            one = _frozen(label, **one)
+        if callable(one) and not hasattr(one, "rvs"):
+            checked[name] = one
+            continue
+        if hasattr(one, "rvs"):
+            checked[name], ends = one, np.stack(np.broadcast_arrays(*one.support()))
+        elif isinstance(one, Sequence | np.ndarray) and getattr(one, "ndim", 1) and len(one) == 2:
+            ends = setting.check(label, one)
+            if ends.shape != (2,) or ends[0] > ends[1]:
+                raise ValueError(f"{label} must be (low, high) of a scalar, got {shown(one)}")
+            checked[name] = float(ends[0]), float(ends[1])
+        else:
+            raise ValueError(f"{label} must be {FORMS}, got {shown(one)}")
+        ends = setting.check(label, ends)
+        if ends.ndim > 1:
+            setting.spread(label, ends[0], 1)
+        elif setting.shape and name not in alone:
+            raise ValueError(f"{label} needs a distribution with parameters of shape {setting.shape}, got {shown(one)}")
+    return checked
+
+
+def _frozen(label: str, distribution: Any = None, args: Sequence[Any] = (), **arguments: Any) -> Any:
+    """Return a frozen distribution of SciPy."""
+    from scipy import stats  # other environments do not need it
+
+    choice(f"{label}: distribution", distribution, DISTRIBUTIONS)
+    try:
+        return getattr(stats, distribution)(*args, **arguments)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{label}: {error}") from None
+
+
+def _drawn(
+    randomize: Mapping[str, Any], rngs: Sequence[np.random.Generator], option: Callable[[str, str], Option]
+) -> dict[str, NDArray[np.float64]]:
+    """Draw options with an entry for every generator; results of functions are checked."""
+    values: dict[str, list[Any]] = {name: [] for name in randomize}
+    for rng in rngs:
+        for name, one in randomize.items():
+            setting = option(name, name)
+            if isinstance(one, tuple):
+                value: Any = np.broadcast_to(rng.uniform(*one), setting.shape)
+            elif hasattr(one, "rvs"):
+                low, high = one.support()
+                draws = one.rvs(size=np.shape(low) or None, random_state=rng)
+                value = np.broadcast_to(np.clip(draws, low, high), setting.shape)  # rounding errors
+            else:
+                value = setting.spread(f"randomize: {name}", one(rng), 1)[0]
+            values[name].append(value)
+    return {name: np.array(each) for name, each in values.items()}
