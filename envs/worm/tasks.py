@@ -610,7 +610,7 @@ class Recorded(WormTask):
         "drag": Option(0.1, 10.0, "1", "factor on the friction of the medium"),
     }
     hidden = {"curl": Hidden(-0.12, 0.12, paper=0.0), "drag": Hidden(0.5, 2.0, logarithmic=True, paper=1.0)}
-    endings: Mapping[float, Any] = {CROSSED: None}
+    endings = {CROSSED: None}  # type: ignore[dict-item]
     memory_fields = {"curl": "f8"}
     info_fields = {"crossed": "?"}
 

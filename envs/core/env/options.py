@@ -135,7 +135,7 @@ def _read(randomize: Any, option: Callable[[str, str], Option], alone: Container
             continue
         if hasattr(one, "rvs"):
             checked[name], ends = one, np.stack(np.broadcast_arrays(*one.support()))
-        elif isinstance(one, Sequence | np.ndarray) and getattr(one, "ndim", 1) and len(one) == 2:
+        elif (isinstance(one, Sequence) and len(one) == 2) or (isinstance(one, np.ndarray) and one.shape[:1] == (2,)):
             ends = setting.check(label, one)
             if ends.shape != (2,) or ends[0] > ends[1]:
                 raise ValueError(f"{label} must be (low, high) of a scalar, got {shown(one)}")
