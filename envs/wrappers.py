@@ -30,9 +30,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from .core.arguments import choice, shown, whole, within
 from .core.env.environment import BodyEnv, Snapshot, check_array
-from .core.env.hooks import Record
-from .core.env.spec import LIMIT, Field, Layout
-from .core.env.task import Rows
+from .core.env.hooks import LIMIT, Record
+from .core.env.task import Field, Layout, Rows
 from .core.env.vector import BodyVectorEnv
 from .core.kernels.maths import normal, uniform
 from .core.model.chain import body_frame

@@ -13,7 +13,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 
 from gymnosoma.envs.core.arguments import whole
-from gymnosoma.envs.core.env.spec import Score
+from gymnosoma.envs.core.env.task import Score
 from gymnosoma.envs.wrappers import make_vec
 
 from .agent import Agent, Policy

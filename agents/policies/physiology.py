@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gymnosoma.envs.core.env.spec import Measure
+from gymnosoma.envs.core.env.task import Measure
 from gymnosoma.envs.wrappers import make_vec
 
 from .agent import Agent, Policy

@@ -12,8 +12,7 @@ import numpy as np
 
 from ..core.arguments import read_params
 from ..core.circuit.circuit import Circuit
-from ..core.env.spec import ActionField, Field, Hidden, Score
-from ..core.env.task import EpisodeStart, Rows, Task, measures
+from ..core.env.task import ActionField, EpisodeStart, Field, Hidden, Rows, Score, Task, measures
 from ..core.kernels.maths import mean, total
 from ..core.model.chain import body_frame, to_body_frame
 from ..core.model.control import Floats

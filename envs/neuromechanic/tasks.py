@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.arguments import choice, number, numbers, shown
-from ..core.env.spec import ActionField, Ending, Field, Hidden
-from ..core.env.task import EpisodeStart, Rows, Task, measures, tolerance
+from ..core.env.task import ActionField, Ending, EpisodeStart, Field, Hidden, Rows, Task, measures, tolerance
 from ..core.kernels.jit import kernel
 from ..core.kernels.maths import total_square
 from ..core.model.animal import time_step

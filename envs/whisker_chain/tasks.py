@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.arguments import number, read_params
-from ..core.env.spec import ActionField, Ending, Field, Hidden, Score
-from ..core.env.task import EpisodeStart, Task, clipped, measures, tolerance
+from ..core.env.task import ActionField, Ending, EpisodeStart, Field, Hidden, Score, Task, clipped, measures, tolerance
 from ..core.kernels.jit import kernel
 from ..core.kernels.maths import interpolated, normal_number, total
 from ..core.model.control import Floats

@@ -12,8 +12,7 @@ import numpy as np
 
 from ..core.arguments import number, read_params, within
 from ..core.env.hooks import Record
-from ..core.env.spec import ActionField, Field, Hidden
-from ..core.env.task import EpisodeStart, Rows, Task, clipped, measures, tolerance
+from ..core.env.task import ActionField, EpisodeStart, Field, Hidden, Rows, Task, clipped, measures, tolerance
 from ..core.kernels.maths import interpolated
 from ..core.model.quantities import Option
 from .animal import WhiskerRod

@@ -12,8 +12,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..core.arguments import choice, read_params, shown, within
-from ..core.env.spec import ActionField, Ending, Field, Hidden, Score
-from ..core.env.task import EpisodeStart, Rows, Task, clipped, measures, tolerance
+from ..core.env.task import (
+    ActionField,
+    Ending,
+    EpisodeStart,
+    Field,
+    Hidden,
+    Rows,
+    Score,
+    Task,
+    clipped,
+    measures,
+    tolerance,
+)
 from ..core.kernels.maths import mean
 from ..core.model.chain import body_frame, chain_head, crosses_itself, to_body_frame
 from ..core.model.control import Controller, Floats

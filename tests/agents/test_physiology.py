@@ -12,7 +12,7 @@ from gymnosoma.agents.policies.evaluation import evaluate
 from gymnosoma.agents.policies.lookup import find_policy
 from gymnosoma.agents.policies.physiology import measured, observed, physiology
 from gymnosoma.agents.policies.registry import task_of
-from gymnosoma.envs.core.env.spec import KINDS, Measure
+from gymnosoma.envs.core.env.task import KINDS, Measure
 
 RATE = 50.0
 TIME = np.arange(400) / RATE

@@ -6,7 +6,7 @@ import pytest
 from ids import IDS
 
 from gymnosoma.agents.policies.registry import task_class
-from gymnosoma.envs.core.env.spec import BODY, WITHIN, Hidden
+from gymnosoma.envs.core.env.task import BODY, WITHIN, Hidden
 
 HIDING = [each for each in IDS if task_class(*each.values).hidden]
 

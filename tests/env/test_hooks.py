@@ -12,7 +12,7 @@ from fixtures.worm_turn import Turn
 from ids import ALL, FIRST, IDS
 
 from gymnosoma.envs.core.env.environment import BodyEnv
-from gymnosoma.envs.core.env.spec import Score
+from gymnosoma.envs.core.env.task import Score
 from gymnosoma.envs.core.kernels.maths import mean, total
 
 HERE = "env.test_hooks"
@@ -200,7 +200,7 @@ def test_no_index_is_out_of_bounds(names, tmp_path):
 def test_checked_indices_are_told(tmp_path):
     code = f"""
 from gymnosoma.envs.core.env.environment import BodyEnv
-from gymnosoma.envs.core.env.spec import Score
+from gymnosoma.envs.core.env.task import Score
 env = BodyEnv("{HERE}:LateIndex")
 env.reset(seed=0)
 env.step(env.action_space.sample())

@@ -14,7 +14,7 @@ from gymnosoma.agents import ControllerAgent
 from gymnosoma.agents.controllers import references
 from gymnosoma.agents.policies.registry import task_class
 from gymnosoma.envs import CATALOGUE, simulate
-from gymnosoma.envs.core.env.spec import Ending
+from gymnosoma.envs.core.env.task import Ending
 from gymnosoma.envs.core.kernels.lanes import Stepper, column
 from gymnosoma.envs.core.model.control import Controller, TaskController
 from gymnosoma.envs.worm import Worm

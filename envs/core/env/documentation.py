@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from ..model.quantities import Option
-from .spec import LIMIT, ActionField, Ending
-from .task import Task, task_arguments
+from .hooks import LIMIT
+from .task import ActionField, Ending, Task, task_arguments
 
 HEADINGS = ("Description", "Rewards", "Starting State", "Version History")
 """Headings in the docstring of a task's class."""

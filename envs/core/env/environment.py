@@ -22,10 +22,9 @@ from ..kernels.cache import compile_ahead
 from ..kernels.jit import kernel
 from ..model.animal import MAX_STEPS
 from ..model.events import Event, EventQueue
-from .hooks import interned, is_foreign, try_hooks
+from .hooks import LIMIT, interned, is_foreign, try_hooks
 from .options import ResetOptions, Values
-from .spec import LIMIT, SPLITS, Layout
-from .task import Task, load_task, task_arguments
+from .task import SPLITS, Layout, Task, load_task, task_arguments
 
 if TYPE_CHECKING:
     from ..draw.view import View
@@ -151,7 +150,7 @@ class TaskBatch:
     Args:
         task: Module and class, such as ``"gymnosoma.envs.worm.tasks:Crawl"``.
         count: Number of rows.
-        split ({None, "paper", "train", "within", "test", "robust"}): See `spec.Hidden` and `spec.BODY`.
+        split ({None, "paper", "train", "within", "test", "robust"}): See `Hidden` and `BODY`.
         threads: Number of threads that advance the rows.
         **arguments: Arguments of the task.
     """

@@ -24,10 +24,12 @@ from numba.core.errors import NumbaError
 from numpy.typing import NDArray
 
 from ..kernels.jit import kernel, rebound
-from .spec import LIMIT
 
 NAMES = ("prepare", "command", "reward", "ending", "sense", "info")
 """Hooks of every task."""
+
+LIMIT = 10.0
+"""Observations are clipped to this multiple of their scale."""
 
 Place = tuple[str, ...]
 """Path of attributes from a task to an object: () is the task, ("animal",) its animal."""
