@@ -26,7 +26,8 @@ import pygame
 from imageio_ffmpeg import write_frames
 from PIL import Image
 
-from gymnosoma.agents.policies.fingerprints import files_digest, sources_digest, values_digest
+import gymnosoma
+from gymnosoma.agents.policies.fingerprints import env_fingerprint, files_digest, values_digest
 from gymnosoma.agents.policies.lookup import find_policy, shipped
 from gymnosoma.agents.policies.registry import references_of
 from gymnosoma.envs import CATALOGUE
@@ -136,9 +137,10 @@ def write_still(env_id: str, path: Path) -> None:
 
 def paths(env_id: str) -> tuple[Path, Path]:
     """Return the files of an id's film and still."""
-    modules = (f"gymnosoma.envs.{ANIMAL[env_id]}.{name}" for name in ("tasks", "picture"))
+    package = Path(gymnosoma.envs.__file__).parent
+    sources = [path for part in (ANIMAL[env_id], "core/draw") for path in sorted((package / part).glob("*.py"))]
     policies = [find_policy(env_id, name).digest() for name in shown(env_id) if name]
-    key = values_digest(policies, sources_digest(*modules), files_digest(Path(__file__)))
+    key = values_digest(policies, env_fingerprint(env_id, {}), files_digest(*sources, Path(__file__)))
     name = f"{env_id.split('/')[1]}-{key[:8]}"
     return FOLDER / f"{name}.mp4", FOLDER / f"{name}.webp"
 

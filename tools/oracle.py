@@ -23,10 +23,10 @@ from gymnosoma.agents.controllers.lamprey import WAVES, SteeredWave
 from gymnosoma.agents.controllers.neuromechanic import IntegralReflex
 from gymnosoma.agents.controllers.worm import SteeredSine
 from gymnosoma.agents.learning.search import Evolution
-from gymnosoma.agents.policies.agent import ControllerAgent
+from gymnosoma.agents.policies.agent import ControllerAgent, Policy
 from gymnosoma.agents.policies.evaluation import play_side_by_side
-from gymnosoma.agents.policies.fingerprints import env_fingerprint, values_digest
-from gymnosoma.agents.policies.registry import controllers_digest, full_id, task_class
+from gymnosoma.agents.policies.fingerprints import env_fingerprint, policy_fingerprint, values_digest
+from gymnosoma.agents.policies.registry import full_id, task_class
 from gymnosoma.agents.support.files import locked, replacing
 from gymnosoma.agents.support.workers import Workers, watched, workers
 from gymnosoma.cli.arguments import Id, Processes
@@ -277,9 +277,13 @@ def search(
         start (E,): Scores of the initial parameters, in the unit shown to users.
         best (searches, generations, E): Best score after each generation.
     """
-    depends = values_digest(
-        env_fingerprint(env_id, oracle_of(env_id).env), controllers_digest(env_id), generations, population
-    )
+    own = oracle_of(env_id)
+
+    def make(envs: Any, first: int) -> ControllerAgent:
+        return ControllerAgent(own.make(envs.task, np.tile(own.start, (envs.num_envs, 1))), envs.task)
+
+    behaviour = env_fingerprint(env_id, own.env), policy_fingerprint(env_id, Policy("oracle", make, dict(own.env)))
+    depends = values_digest(*behaviour, list(own.start), generations, population)
     files, jobs = {}, {}
     for first in range(0, episodes, TOGETHER):
         for number in range(SEARCHES):

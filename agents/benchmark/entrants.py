@@ -30,9 +30,9 @@ from gymnosoma.envs.core.arguments import choice, one_of, printable, shown
 from ..learning.search import CONSTANT, search
 from ..policies.agent import Agent, FunctionAgent, Policy, reference_policy
 from ..policies.card import CARD, WEIGHTS, check_parameters
-from ..policies.fingerprints import env_fingerprint, files_digest, sources_digest, values_digest
+from ..policies.fingerprints import env_fingerprint, files_digest, values_digest
 from ..policies.lookup import OWN, REPLAY, find_policy, shipped
-from ..policies.registry import controllers_digest, own_module, references_of, task_class, versions
+from ..policies.registry import own_module, references_of, source_digest, task_class, versions
 from ..support import progress
 from ..support.files import replacing
 from ..support.schema import read
@@ -84,16 +84,18 @@ class Job:
         """Digest of the entrant's source code, weights or settings."""
         if self.seed is None:
             if self.name == CONSTANT:
-                return controllers_digest(self.env_id)
+                own = {name: each.bounds for name, each in references_of(self.env_id).items() if each.bounds}
+                return values_digest({name: [find_policy(self.env_id, name).digest(), own[name]] for name in own})
             return find_policy(self.env_id, self.name).digest()
         if self.name == RECIPE:
             from ..learning.runs import recipe
 
             return values_digest(vars(recipe(self.env_id)))
         learner, _ = find_learner(self.name)
-        modules = [learners.__name__ if self.name in learners.LEARNERS else self.name.partition(":")[0]]
-        modules += [getattr(learner, "__module__", modules[0])]
-        return values_digest(sources_digest(*modules, within=modules[0]), getattr(learner, "config", {}))
+        if isinstance(learner, learners.Learner):
+            return values_digest(self.name, learner.version, learner.config)
+        module = own_module(f"learner {self.name!r}", self.name.partition(":")[0])
+        return values_digest(source_digest(module, learner), getattr(learner, "config", {}))
 
     def lines(self, folder: Path) -> list[results.Result] | None:
         """Read the results of the job, or return None if it is not finished.

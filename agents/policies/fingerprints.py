@@ -1,18 +1,17 @@
-"""Fingerprints of environments and source code, used to check whether saved results are still valid."""
+"""Fingerprints of environments and policies, used to check whether saved results are still valid."""
 
 from __future__ import annotations
 
-import ast
 import hashlib
-import importlib.util
 import json
-from collections.abc import Mapping
-from importlib import resources
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import gymnasium
 import numpy as np
+from numpy.typing import NDArray
 
 from gymnosoma.envs.wrappers import make_vec
 
@@ -47,69 +46,47 @@ def env_fingerprint(env_id: str, env: Mapping[str, Any]) -> str:
     spec: Any = gymnasium.spec(env_id)
     env = {name: value for name, value in env.items() if name != "split"}
     key = values_digest(env_id, spec.kwargs, env)
-    if key in _cache:
-        return _cache[key]
-    envs: Any = make_vec(env_id, num_envs=PROBES, **env)
-    try:
-        spaces = [envs.single_observation_space, envs.single_action_space]
-        facts = [key, spec.max_episode_steps, envs.task.control_rate, repr(envs.task.score)]
-        facts += [[space.shape, space.low.tolist(), space.high.tolist()] for space in spaces]
-        outputs = [envs.reset(seed=PROBE_SEED)[0]]
-        for k in range(PROBE_STEPS):
-            wave = np.sin(0.1 * k + np.arange(envs.task.action_size))
-            outputs += envs.step(np.tile(wave, (PROBES, 1)).astype(np.float32))[:2]
-    finally:
-        envs.close()
-    counted = [np.where(np.abs(each) < NOISE, 0.0, each).ravel().tolist() for each in outputs]
-    _cache[key] = values_digest(facts, [[f"{value + 0.0:.6g}" for value in each] for each in counted])
+    if key not in _cache:
+        with closing(make_vec(env_id, num_envs=PROBES, **env)) as envs:
+            spaces = [envs.single_observation_space, envs.single_action_space]
+            facts = [key, spec.max_episode_steps, envs.task.control_rate, repr(envs.task.score)]
+            facts += [[space.shape, space.low.tolist(), space.high.tolist()] for space in spaces]
+            (first, *_), *steps = _probe(envs)
+            outputs = [first, *(part for observations, rewards, _ in steps for part in (observations, rewards))]
+        _cache[key] = values_digest(facts, _rounded(outputs))
     return _cache[key]
 
 
 _cache: dict[str, str] = {}
-"""Fingerprints computed in this process, by key."""
+"""Fingerprints of environments computed in this process, by key."""
 
 
-def sources_digest(*modules: str, within: str = "gymnosoma") -> str:
-    """Return a digest of the sources of modules and of the modules that they import.
+def policy_fingerprint(env_id: str, policy: Any) -> str:
+    """Return a fingerprint of a policy's behaviour: its actions for the observations of the episodes that probe the id.
 
-    Imports count if they are ``within`` the given package, in the module's own top-level package, or beside a module
-    that is not installed. The digest also covers the files in ``assets`` of each animal involved.
+    The actions are rounded as in `env_fingerprint`. They do not move the animal, so that rounding is not amplified.
     """
-    paths: dict[str, Path] = {}
-    names, own = list(modules), {name.partition(".")[0] for name in modules}
-    for folder in {Path(spec.origin).parent for spec in map(_spec, modules) if spec} if "gymnosoma" not in own else ():
-        own |= {path.stem for path in folder.iterdir() if "site-packages" not in folder.parts}
-    prefixes = tuple(f"{package}." for package in (within, *own - {"gymnosoma"}))
-    for name in names:  # imported names are appended during the loop
-        spec = None if name in paths else _spec(name)
-        if spec is None:
-            continue
-        paths[name] = Path(spec.origin)
-        package = name if spec.submodule_search_locations else name.rpartition(".")[0]
-        imported = _imported(paths[name].read_bytes(), package)
-        names += [each for each in imported if f"{each}.".startswith(prefixes)]
-    animals = sorted({name.split(".")[2] for name in paths if name.startswith("gymnosoma.envs.")} - {"core"})
-    folders = [Path(str(resources.files("gymnosoma.assets").joinpath(animal))) for animal in animals]
-    tables = [path for folder in folders for path in sorted(folder.glob("*")) if path.is_file()]
-    return files_digest(*(paths[name] for name in sorted(paths)), *tables)
+    env = {name: value for name, value in policy.env.items() if name != "split"}
+    with closing(make_vec(env_id, num_envs=PROBES, **env)) as envs:
+        agent, over = policy.make(envs, 0), np.ones(PROBES, np.bool_)
+        actions = []
+        for observations, _, ended in _probe(envs):
+            actions.append(agent.act(observations, over))
+            over = ended
+    return values_digest(env_id, env, _rounded(actions))
 
 
-def _spec(name: str) -> Any:
-    """Return the spec of a Python module, or None if the name is not a module, such as an imported class."""
-    try:
-        spec = importlib.util.find_spec(name)
-    except (ImportError, ValueError):
-        return None
-    return spec if spec is not None and (spec.origin or "").endswith(".py") else None
+def _probe(envs: Any) -> Iterator[tuple[NDArray[Any], ...]]:
+    """Step an environment with fixed actions; yield observations, rewards and ends of episodes."""
+    observations, _ = envs.reset(seed=PROBE_SEED)
+    yield observations, np.zeros(PROBES), np.ones(PROBES, np.bool_)
+    for k in range(PROBE_STEPS):
+        wave = np.sin(0.1 * k + np.arange(envs.task.action_size))
+        observations, rewards, terminated, truncated, _ = envs.step(np.tile(wave, (PROBES, 1)).astype(np.float32))
+        yield observations, rewards, terminated | truncated
 
 
-def _imported(source: bytes, package: str) -> list[str]:
-    """Return all names that a source imports, also within functions. Some of them may not be modules."""
-    names: list[str] = []
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            names += [each.name for each in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            base = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
-            names += [base, *(f"{base}.{each.name}" for each in node.names)]
-    return names
+def _rounded(arrays: Iterable[NDArray[Any]]) -> list[list[str]]:
+    """Format the numbers of arrays with six digits."""
+    counted = [np.where(np.abs(each) < NOISE, 0.0, each).ravel().tolist() for each in arrays]
+    return [[f"{value + 0.0:.6g}" for value in each] for each in counted]

@@ -21,8 +21,8 @@ from ..support.schema import plain
 from .agent import Agent, ConstantAgent, FunctionAgent, Policy, RandomAgent, ReplayAgent, reference_policy
 from .card import CARD, WEIGHTS, load_policy, read_card
 from .evaluation import REPLAY_SEED, evaluate
-from .fingerprints import env_fingerprint, files_digest, sources_digest, values_digest
-from .registry import check_names, controllers_digest, full_id, own_module, references_of
+from .fingerprints import env_fingerprint, files_digest, policy_fingerprint, values_digest
+from .registry import check_names, full_id, own_module, references_of, source_digest
 
 OWN = re.compile(r"[^\W\d][\w.]*:[^\W\d]\w*")
 """Pattern of the names of user functions, ``module:function``."""
@@ -57,7 +57,8 @@ def find_policy(env_id: str, name: str, seed: int = 0) -> Policy:
     if name.startswith(REPLAY):
         return replay(env_id, find_policy(env_id, name.removeprefix(REPLAY), seed))
     if name in own:
-        return replace(reference_policy(name, own[name]), digest=partial(controllers_digest, env_id))
+        policy = reference_policy(name, own[name])
+        return replace(policy, digest=partial(policy_fingerprint, env_id, policy))
     path = shipped(env_id) if name == "trained" else Path(name)
     if path.is_dir():
         return _saved_policy(env_id, name if name == "trained" else printable(path.absolute().name), path)
@@ -132,8 +133,8 @@ def own_policy(name: str) -> Policy:
     episode; a function with memory must clear it for these rows. A class is instantiated for each wave of episodes with
     the observation and action spaces of one row, and its method ``act(observations, first)`` is called. The optional
     attribute ``env`` contains arguments of the environment, such as ``{"actions": "modes"}``. Modules in the working
-    folder are found, too. Saved results are considered outdated if the module or one that it imports from its folder
-    changes, but not if other files change.
+    folder are found, too. Saved results are considered outdated if the file of the module, or the file that defines the
+    function, changes.
 
     Raises:
         ValueError: If the module, function or class does not exist; names it.
@@ -155,7 +156,7 @@ def own_policy(name: str) -> Policy:
             raise ValueError(f"policy {name!r}: class {function!r} must have a method 'act', got {shown(act)}")
         return FunctionAgent(name, act, envs.task.action_size, True)
 
-    return Policy(name, make, dict(env), digest=lambda: sources_digest(module, within=module))
+    return Policy(name, make, dict(env), digest=lambda: source_digest(source, own))
 
 
 def _arguments(function: Callable[..., Any]) -> int:

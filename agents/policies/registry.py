@@ -16,8 +16,8 @@ from gymnosoma.envs.core.env.environment import SHARED
 from gymnosoma.envs.core.env.task import Task, load_task, task_arguments
 from gymnosoma.envs.wrappers import make_vec
 
-from ..controllers import Reference, module_of, references
-from .fingerprints import sources_digest
+from ..controllers import Reference, references
+from .fingerprints import files_digest
 
 
 @dataclass(frozen=True)
@@ -84,9 +84,10 @@ def references_of(env_id: str) -> dict[str, Reference]:
     return references(task_class(env_id))
 
 
-def controllers_digest(env_id: str) -> str:
-    """Return a digest of the source code of an environment's references."""
-    return sources_digest(module_of(task_class(env_id)).__name__, within="gymnosoma.agents")
+def source_digest(module: Any, definition: Any) -> str:
+    """Return a digest of the files of a user's module and of the module that defines one of its functions."""
+    modules = [module, sys.modules.get(getattr(definition, "__module__", ""), module)]
+    return files_digest(*(Path(file) for file in dict.fromkeys(each.__file__ for each in modules)))
 
 
 def searched(env_id: str, name: str) -> Reference:
