@@ -35,6 +35,11 @@ class KernelRecord(types.Record):
 register_model(KernelRecord)(models.RecordModel)
 
 
+def as_array(context: Any, builder: Any, old: Any, new: Any, value: Any) -> Any:
+    """Cast a field of a record to an array; numba's own cast refuses fields of these records."""
+    return value
+
+
 @cache
 def own(kind: Any) -> Any:
     """Return a type with `KernelRecord` in place of numba's records."""

@@ -23,7 +23,7 @@ from numba import prange
 from numba.extending import intrinsic, lower_cast
 
 from .cache import Cache, compiled
-from .dispatcher import Dispatcher
+from .dispatcher import Dispatcher, as_array
 
 __all__ = ["callback", "compiled", "fence", "inlined", "kernel", "prange", "serial_and_threaded"]
 __all__ += ["add_scaled", "fetch_add", "rebound", "stream", "uncached", "variant"]
@@ -42,12 +42,7 @@ PLAIN = PLAIN or not TESTED[0] <= tuple(map(int, numba.__version__.split(".")[:2
 
 _DISPATCHER: Any = Dispatcher
 if PLAIN:
-
-    @lower_cast(numba.types.NestedArray, numba.types.Array)
-    def _as_array(context: Any, builder: Any, old: Any, new: Any, value: Any) -> Any:
-        """Treat a field of a record as an array; numba's own cast asserts that both can be written."""
-        return value
-
+    lower_cast(numba.types.NestedArray, numba.types.Array)(as_array)
 else:
     from .target import Kernel as _DISPATCHER
 
@@ -109,7 +104,8 @@ def variant(function: Callable[..., Any], name: str, **constants: Any) -> Any:
 
     The kernels that it calls are recompiled if they use such a name, directly or through other kernels; unaffected
     kernels are reused. Branches that the constants exclude are not compiled. Kernels call a plain function as if
-    `inlined`. A kernel passed as an argument could not be kept on disk.
+    `inlined`. A kernel passed as an argument could not be kept on disk. As closures, which the loops over rows are, all
+    kernels on the way from the caller to the changed name would have to be closures.
 
     ``name`` is appended to the function's name; ``constants`` are keyed by the global names that they replace.
     """

@@ -40,13 +40,14 @@ NAME = "gymnosoma"
 """Name of the target."""
 
 
-def linked(library: Any) -> list[Any]:
-    """Let a library link the parts of its parts, too, and return all that it links, each once."""
-    parts: list[Any] = library._linking_libraries
-    for part in parts:  # grows
-        if isinstance(part, _Part):
-            parts += [each for each in part._linking_libraries if each not in parts]
-    return parts
+# Speed of steps.
+
+
+def pass_builder(machine: Any, level: int, unroll: bool = False, loops: bool = False, others: bool = False) -> Any:
+    """Return a builder of LLVM passes, with options to unroll loops and to vectorise loops and other code."""
+    options = llvm.create_pipeline_tuning_options(speed_level=level)
+    options.loop_unrolling, options.loop_vectorization, options.slp_vectorization = unroll, loops, others
+    return llvm.create_pass_builder(machine, options)
 
 
 class _Library(JITCodeLibrary):
@@ -89,6 +90,9 @@ class _Codegen(JITCPUCodegen):
         if kernel.wide and any(count > 1 for count in lanes) and "+avx512f" in self._tm_features:
             options["features"] += ",-prefer-256-bit"
         self._tm = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(**options)
+
+
+# Compile time.
 
 
 class _Context(CPUContext):
@@ -139,6 +143,15 @@ class _Typing(numba_typing.Context):
         return self.recall(super().resolve_function_type, func, args, kws)
 
 
+def linked(library: Any) -> list[Any]:
+    """Let a library link the parts of its parts, too, and return all that it links, each once."""
+    parts: list[Any] = library._linking_libraries
+    for part in parts:  # grows
+        if isinstance(part, _Part):
+            parts += [each for each in part._linking_libraries if each not in parts]
+    return parts
+
+
 class _Part(_Library):
     """Code of a kernel that is linked into its callers and never run separately."""
 
@@ -168,13 +181,6 @@ class _Part(_Library):
             if not function.is_declaration and function.linkage == llvm.Linkage.external:
                 function.linkage = "linkonce_odr"  # copies may be merged and removed
         self._shared_module, self._finalized = self._final_module, True
-
-
-def pass_builder(machine: Any, level: int, unroll: bool = False, loops: bool = False, others: bool = False) -> Any:
-    """Return a builder of LLVM passes, with options to unroll loops and to vectorise loops and other code."""
-    options = llvm.create_pipeline_tuning_options(speed_level=level)
-    options.loop_unrolling, options.loop_vectorization, options.slp_vectorization = unroll, loops, others
-    return llvm.create_pass_builder(machine, options)
 
 
 _NEEDLESS = (
