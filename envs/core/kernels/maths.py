@@ -2,7 +2,7 @@
 
 Gives speed and equal bits: LLVM vectorises these functions over lanes, and they return the same numbers in every
 process and on every machine. Functions of the C library cannot be vectorised and differ between systems. No version of
-numba should change them; `test_functions.py`, `test_circuit_noise.py` and `test_hooks.py` compare them with the C
+numba should change them; `test_functions.py`, `test_circuit.py` and `test_hooks.py` compare them with the C
 library and NumPy.
 
 Random numbers are functions of a seed and a count. Unlike the numbers of a generator, they do not depend on the order
