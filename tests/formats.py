@@ -9,7 +9,6 @@ from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
-import gymnasium
 import numpy as np
 from trackers import deeplabcut, wcon, write_csv, write_tierpsy, write_whisk
 
@@ -24,6 +23,7 @@ from gymnosoma.envs.core.model.control import Schedule
 from gymnosoma.envs.neuromechanic import load
 from gymnosoma.envs.whisker_rod import Relief
 from gymnosoma.envs.worm import Worm, WormParams, load_kymogram
+from gymnosoma.envs.wrappers import make_vec
 from gymnosoma.recordings import Kymogram, Midlines, RecordedBase
 
 SWIM, ROOT, ASSETS = "gymnosoma/WormSwim-v0", Path(__file__).parents[1], resources.files("gymnosoma.assets")
@@ -79,7 +79,7 @@ def read_policy(path):
         if file.name != path.name:
             shutil.copy(file, path.parent)
     policy = find_policy(SWIM, str(path.parent))
-    envs = gymnasium.make_vec(SWIM, 1, **policy.env)
+    envs = make_vec(SWIM, 1, **policy.env)
     assert np.isfinite(policy.make(envs, 0).act(np.zeros((1, 58), np.float32), None)).all()
 
 

@@ -123,6 +123,7 @@ def test_loading_weights_unpickles_nothing(copy):
         (lambda folder: os.truncate(folder / "policy.safetensors", 5000), "it is not a safetensors file"),
         (lambda folder: edit(folder, algorithm="a2c"), "algorithm must be one of ppo, .*, got 'a2c'"),
         (lambda folder: edit(folder, env={"actions": "flight"}), "actions must be one of .* got 'flight'"),
+        (lambda folder: edit(folder, env={"wrappers": ["x"]}), r"wrappers must map names .* got \['x'\]"),
     ],
 )
 def test_a_damaged_policy_is_refused_in_one_line(copy, error_of, damage, message):

@@ -514,7 +514,6 @@ FAULTS = {
         ),
         "bounds": Fault(keys(action_space=SPACE), "action_space must be the environment's"),
         "task": Fault(keys(env={"task": "os:system"}), "card.json': env: argument must be one of .*, got 'task'"),
-        "wrapper": Fault(keys(env={"wrappers": ["x"]}), "env: argument must be one of .*, got 'wrappers'"),
         **{f"no {key}": Fault(keys(**{key: None}), f"card.json': {key} is missing") for key in KEYS},
     },
 }
