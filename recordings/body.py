@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from .units import Array
+
 Progress = Callable[..., Iterable[Any]]
 
 

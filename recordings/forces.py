@@ -1,4 +1,7 @@
-"""Forces, torques and drive of a recorded worm, by inverse dynamics."""
+"""Forces, torques and drive of a recorded worm in a known medium, by inverse dynamics.
+
+The medium itself is estimated in `medium`.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,7 @@ from .body import directions
 from .joint_angles import Kymogram
 from .medium import LARGEST_RATIO, MediumFit, path, ratio_of, rod_velocities, rotated, shape_of
 from .motion import Motion
-
-Array = NDArray[np.float64]
+from .units import Array
 
 SLIPPERY = 0.8
 """Medium index above which a body slips by less than the noise of a camera."""
@@ -140,7 +142,8 @@ def forces(motion: Motion, params: WormParams | MediumFit | float | tuple[float,
     if ratio > ratio_of(SLIPPERY) and motion.noise > 0.0:
         notes += (f"b_perp / b_par = {ratio:.3g}: the body slips by less than the noise; forces may be half noise",)
     if motion.gaps:
-        notes += (f"{int((~motion.reliable).sum())} time points in long gaps are interpolated",)
+        count = int((~motion.reliable).sum())
+        notes += (f"{count} time points in long gaps are interpolated; forces beside them are uncertain",)
     if full is not None:
         how |= {"animal": Worm(full), "rows": _rows(motion, full, velocity, rate, friction * torque)}
     elif friction:

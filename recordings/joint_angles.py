@@ -1,4 +1,7 @@
-"""Kymograms of recorded worms: joint angles from tables or tangent angles, with gaps and resampling."""
+"""Kymograms of recorded worms: joint angles from tables or tangent angles, with gaps and resampling.
+
+Midlines with positions are in `midlines`.
+"""
 
 from __future__ import annotations
 

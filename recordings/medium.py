@@ -2,6 +2,7 @@
 
 Inertia is negligible (mass / b_perp is 0.4 ms in water). If the shapes are known, three linear equations of force and
 torque determine the motion of the body. Their only parameter is the ratio b_perp / b_par of the friction coefficients.
+Forces on the rods are in `forces`, and the noise of a recording is measured in `motion`.
 """
 
 from __future__ import annotations
@@ -12,16 +13,13 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gymnosoma.envs.core.arguments import number, shown, whole
 from gymnosoma.envs.worm import medium
 
 from .body import Progress, directions, silent
 from .motion import FINER, Motion, known_frames, simulate_recording
-from .units import runs
-
-Array = NDArray[np.float64]
+from .units import Array, runs
 
 GRID = np.linspace(-0.35, 1.6, 14)
 """Medium indices of the grid search."""
@@ -271,11 +269,11 @@ class _Solution(NamedTuple):
     by_tips: float
 
 
-class _Worm:
-    """Fit of the medium of one worm, together with tips that are missing in all frames, and with a drift."""
+class _Piece:
+    """Fit of the medium of a piece of worm ``owner``, together with tips missing in all frames, and with a drift."""
 
-    def __init__(self, motion: Motion, window: float, name: str) -> None:
-        self.motion, self.window, self.windows = motion, window, _Windows(motion, window)
+    def __init__(self, motion: Motion, window: float, name: str, owner: int) -> None:
+        self.motion, self.window, self.windows, self.owner = motion, window, _Windows(motion, window), owner
         self.windows.check(name, window)
         sigma = self.windows.fit()
         for _ in range(3):
@@ -309,12 +307,15 @@ class _Worm:
         drift = change[3:] * self.motion.length / self.window
         return _Solution(self.sigma + change[0], change[1:3], drift, float(noise * np.sqrt(3.0)), *variances)
 
-    def again(self, rng: np.random.Generator) -> _Solution:
-        """Return the solution for a simulated recording of the shapes in the fitted medium, with the same noise."""
+    def bootstrap(self, repeats: int, seed: int, number: int) -> None:
+        """Solve simulated recordings of the shapes in the fitted medium, with the noise of the original recording."""
         motion = self.motion
         centre, turn = path(motion, shape_of(motion), float(ratio_of(self.sigma)))
-        angle = (motion.rod_angle + turn[:, None])[::FINER]
-        return self.solve(_Windows(simulate_recording(motion, angle, centre[::FINER], rng), self.window))
+        shapes = (motion.rod_angle + turn[:, None])[::FINER], centre[::FINER]
+        rngs = [np.random.default_rng([seed, number, draw]) for draw in range(repeats)]
+        solutions = [self.solve(_Windows(simulate_recording(motion, *shapes, rng), self.window)) for rng in rngs]
+        self.errors = np.array([each.sigma for each in solutions]) - self.sigma
+        self.expected = float(np.mean([each.residual for each in solutions]))
 
 
 def _extended(motion: Motion, head: float, tail: float) -> Motion:
@@ -373,37 +374,34 @@ def fit_medium(
     pieces = [(k, piece) for k, motion in enumerate(several) for piece in _pieces(motion)]
     repeats = max(2, -(-repeats * count // len(pieces)))
     names = ["motions" if count == 1 else f"motions[{k}]" for k in range(count)]
-    owner: list[int] = []
-    parts: list[_Worm] = []
-    solutions: list[list[_Solution]] = []
+    parts: list[_Piece] = []
     resting: list[ValueError] = []
     for b, (k, piece) in enumerate(progress(pieces, desc="medium")):
         try:
-            part = _Worm(piece, window, names[k])
+            part = _Piece(piece, window, names[k], k)
         except ValueError as error:  # a worm may rest for a minute
             resting.append(error)
             continue
-        again = [part.again(np.random.default_rng([seed, b, draw])) for draw in range(repeats)]
-        _check(part, float(np.mean([each.residual for each in again])), names[k])
-        owner, parts, solutions = [*owner, k], [*parts, part], [*solutions, again]
-    if set(owner) != set(range(count)):
+        part.bootstrap(repeats, seed, b)
+        _check(part, names[k])
+        parts.append(part)
+    if {part.owner for part in parts} != set(range(count)):
         raise resting[0]
-    draws = np.array([[each.sigma - part.sigma for each in row] for part, row in zip(parts, solutions, strict=True)])
+    errors = np.array([part.errors for part in parts])
     # Between the mean of all worms and its own: a worm with few draws has an uncertain bias and variance.
-    noise = 0.5 * draws.var(1, ddof=1) + 0.5 * float(draws.var(1, ddof=1).mean())
-    own, bias = draws.mean(1), float(draws.mean())
+    noise = 0.5 * errors.var(1, ddof=1) + 0.5 * float(errors.var(1, ddof=1).mean())
+    own, bias = errors.mean(1), float(errors.mean())
     differ = max(float(own.var()) - float(noise.mean()) / repeats, 0.0)
     biases = bias + (own - bias) * differ / (differ + noise / repeats + 1e-300)
     best = [part.best for part in parts]
-    expected = np.array([np.mean([draw.residual for draw in row]) for row in solutions])
     residual = np.array([each.residual for each in best])
     sigma = np.array([each.sigma for each in best]) - biases
     variance = np.array([each.variance for each in best]) + noise
-    variance = variance * np.maximum(residual / expected, 1.0) ** 2 + noise / repeats
+    variance = variance * np.maximum(residual / [part.expected for part in parts], 1.0) ** 2 + noise / repeats
     shared = (UNSURE * biases) ** 2 + MODEL**2 + np.array([each.by_tips for each in best])
     worms, combined = [], []
     for k in range(count):
-        its = [j for j, each in enumerate(owner) if each == k]
+        its = [j for j, part in enumerate(parts) if part.owner == k]
         combined.append(_combined(sigma[its], variance[its], shared[its]))
         mean, interval = combined[-1][0], _interval(*combined[-1])
         tips, drift = (tuple(np.mean([getattr(best[j], name) for j in its], 0).tolist()) for name in ("tips", "drift"))
@@ -455,7 +453,7 @@ def _interval(mean: float, variance: float, shared: float, count: int) -> tuple[
     return float(low), float("inf") if high > sigma_of(LARGEST_RATIO) else float(high)
 
 
-def _check(worm: _Worm, expected: float, name: str) -> None:
+def _check(worm: _Piece, name: str) -> None:
     """Raise ValueError if the model does not explain the motion."""
     best, length = worm.best, worm.motion.length
     speed, tip = float(np.hypot(*best.drift)), float(np.max(np.abs(best.tips)))
@@ -469,7 +467,7 @@ def _check(worm: _Worm, expected: float, name: str) -> None:
             f"{name} must miss at most {MOST_TIP:.0%} of the body at an end, got {tip:.0%}: the tracker must find the "
             "tips of head and tail"
         )
-    if best.residual > max(MISFIT * length, EXCESS * expected):
+    if best.residual > max(MISFIT * length, EXCESS * worm.expected):
         mean = 1e6 * np.hypot(*worm.windows.misfit(best.sigma)[:, :2].mean(0)) / worm.window
         raise ValueError(
             f"{name} must move as the model does, got {1e6 * best.residual:.3g} um of displacement per window that it "

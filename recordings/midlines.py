@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike
 
 from gymnosoma.envs.core.arguments import choice, number, printable, shown, whole
 
-from .body import Array, Progress, silent
+from .body import Progress, silent
 from .motion import ORDER, Flags, Motion, smooth_midlines
 from .tracker_files import HEADS, read_midlines, upright
-from .units import HIGHEST_RATE, Hints, reading, within_span
+from .units import HIGHEST_RATE, Array, Hints, reading, within_span
 
 LEAST_POINTS = 9
 """Smallest number of points of a midline."""

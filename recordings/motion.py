@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from .body import Body, Progress, arc_length, in_blocks
 from .joint_angles import Kymogram
 from .smoothing import smooth
-from .units import runs, stretches
+from .units import Array, runs, stretches
 
-Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 ORDER = 12
 """Degree of the polynomials of the tangent angle along the body; higher ones are below 0.02 rad in crawling worms."""

@@ -1,4 +1,7 @@
-"""Smoothing of recorded series by penalised differences, with a weight determined from the data."""
+"""Smoothing of recorded series by penalised differences, with a weight determined from the data.
+
+Bad frames and long gaps are not handled here, but in `motion` and `vibrissa`.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from .units import Array
 
 
 class Smoothed(NamedTuple):

@@ -1,4 +1,4 @@
-"""Units, times and missing information of recorded files."""
+"""Units, times, gaps and missing information of recorded files; the formats are in the other modules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Forces at the base of a recorded whisker in free air, computed from the motion of its base."""
+"""Forces at the base of a recorded whisker in free air, computed from the motion of its base.
+
+Contact forces do not follow from this motion. The formats of files are in `whisker_files`.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,8 @@ from gymnosoma.envs import OpenLoop, Trajectory, simulate
 from gymnosoma.envs.core.arguments import number, numbers
 from gymnosoma.envs.whisker_chain import Whisker, WhiskerParams
 
-from .smoothing import Array, smooth
-from .units import HIGHEST_RATE, Hints, reading, stretches, within_span
+from .smoothing import smooth
+from .units import HIGHEST_RATE, Array, Hints, reading, stretches, within_span
 from .whisker_files import read_base
 
 ORDER = 5

@@ -1,14 +1,17 @@
-"""Command ``fit``."""
+"""Command ``fit``: choose the analysis of recordings, print a report and save the results."""
 
 from __future__ import annotations
 
 import hashlib
 import inspect
 import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
+import numpy as np
 import tyro
 
 import gymnosoma
@@ -17,6 +20,8 @@ from gymnosoma.agents.support.progress import progress_bar
 from gymnosoma.envs.core.arguments import shown
 from gymnosoma.envs.core.files import read_toml
 from gymnosoma.envs.whisker_chain import Hair, WhiskerParams
+from gymnosoma.envs.worm import WormParams, medium
+from gymnosoma.recordings import MediumFit, Midlines, RecordedBase, fit_medium, forces, free_forces
 
 from .arguments import Outputs, read_size
 
@@ -102,7 +107,6 @@ def fit(
     for name, value in options.items():
         if name not in {"animal", "files"} | USED[study_name] and value != usual[name]:
             raise ValueError(f"{name} must be left out, because it has no effect on {study_name}, got {shown(value)}")
-    from gymnosoma import recordings
     from gymnosoma.films.recorded import save_recorded
     from gymnosoma.films.reel import FORMATS
 
@@ -117,15 +121,16 @@ def fit(
     lines = []
     if animal == "whisker":
         units = angle_unit, length_unit, microns_per_pixel, y_down
-        base = recordings.RecordedBase.read(files[0], rate, whisker, *units, start, stop)
-        study = recordings.study_vibrissa(base, _read_hair(params), seed)
+        base = RecordedBase.read(files[0], rate, whisker, *units, start, stop)
+        study = _fit_whisker(base, _read_hair(params), seed)
     else:
         names = tuple(name.strip() for name in keypoints.split(",") if name.strip())
         hints = worm, rate, microns_per_pixel, head, y_down, names
-        lines = [recordings.Midlines.read(path, *hints, start, stop) for path in files]
+        lines = [Midlines.read(path, *hints, start, stop) for path in files]
         run = stiffness is not None or any(path.suffix != ".json" for path in outputs)
-        how = window, repeats, seed, run, partial(progress_bar, leave=False, delay=3.0)
-        study = recordings.study_worms(lines, sigma, friction, stiffness, damping, *how)
+        progress = partial(progress_bar, leave=False, delay=3.0)
+        fitting = {"window": window, "repeats": repeats, "seed": seed, "progress": progress}
+        study = _fit_worms(lines, sigma, friction, stiffness, damping, fitting, run)
     print(study.report)
     for path in outputs:
         with result("save", path) as file:
@@ -140,6 +145,83 @@ def fit(
             else:
                 save_recorded(study.run, lines[0], file, width, height)
         print(f"Wrote {path}.")
+
+
+class Study(NamedTuple):
+    """Report to print, summary for JSON, and forces over time (None for several recordings) with signals to save."""
+
+    report: str
+    summary: Mapping[str, Any]
+    run: Any = None
+    signals: tuple[str, ...] = ()
+
+
+def _fit_worms(
+    lines: Sequence[Midlines],
+    sigma: bool,
+    friction: tuple[float, float] | None,
+    stiffness: float | None,
+    damping: float | None,
+    fitting: Mapping[str, Any],
+    run: bool,
+) -> Study:
+    """Estimate the medium of worms and, for a single worm with ``run``, the forces and, if possible, the drive."""
+    if (stiffness is None) != (damping is None):
+        raise ValueError("stiffness and damping must be given together: midlines alone determine neither")
+    if sigma and friction is not None:
+        raise ValueError("friction must not be given with sigma, which determines it")
+    if stiffness is not None and friction is None and not sigma:
+        raise ValueError("friction or sigma must be given with stiffness: midlines alone do not determine forces")
+    motions = [each.smoothed(progress=fitting["progress"]) for each in lines]
+    fit = fit_medium(motions, **fitting)
+    if sigma and np.isnan(fit.sigma):
+        raise ValueError("sigma must not be used if only a bound of the ratio is known: give friction")
+    reports = [*(motion.report for motion in motions), fit.report]
+    assumed = {"sigma": sigma or None, "friction": friction, "stiffness": stiffness, "damping": damping}
+    per_worm = [worm._asdict() for worm in fit.per_worm]
+    summary = _plain(asdict(fit) | {"per_worm": per_worm, "ratio": fit.ratio, "ratio_interval": fit.ratio_interval})
+    summary["assumed"] = {name: value for name, value in assumed.items() if value is not None}
+    if len(motions) > 1 or not run:
+        return Study("\n".join(reports), summary)
+    if sigma:
+        coefficients = medium(fit.sigma)
+        friction = float(coefficients["friction_perpendicular"]), float(coefficients["friction_parallel"])
+    params: WormParams | MediumFit | tuple[float, float] = friction or fit
+    if friction is not None and stiffness is not None and damping is not None:
+        params = WormParams(
+            friction_perpendicular=friction[0], friction_parallel=friction[1], stiffness=stiffness, damping=damping
+        )
+    out = forces(motions[0], params)
+    reports += out.notes[len(motions[0].notes) :]
+    names = ("friction_force", "power", "joint_torque", "control_angle")
+    available = [name for name in names if name in out]
+    available = available or ["force_per_friction", "power_per_friction", "torque_per_friction"]
+    signals = ("centre", "refit_centre", "refit_turn", "reliable", "joint_angle", *available)
+    return Study("\n".join(reports), summary, out, signals)
+
+
+def _fit_whisker(base: RecordedBase, params: WhiskerParams, seed: int) -> Study:
+    """Compute the forces at the base of a whisker in free air, and their errors from noise."""
+    run, names = free_forces(base, params), ("M", "Fx", "Fy")
+    wrench, again = run["base_wrench"], free_forces(base.repeated(seed), params)["base_wrench"]
+    most = dict(zip(names, np.abs(wrench).max(0).tolist(), strict=True))
+    # Smoothing again changes the forces by about half of their error, because it also removes some motion.
+    error = dict(zip(names, (2.0 * np.sqrt(np.mean((again - wrench) ** 2, 0))).tolist(), strict=True))
+    noise = ", ".join(f"{name} {value:.2g}" for name, value in base.noise.items())
+    reports = [*base.notes, f"{base.duration:g} s at {base.rate:g} Hz; noise: {noise} (rad, m)"]
+    for what, value in {"largest values in free air": most, "root-mean-square errors": error}.items():
+        reports.append(f"{what}: M {value['M']:.3g} N m, Fx {value['Fx']:.3g} N, Fy {value['Fy']:.3g} N")
+    summary = {"noise": base.noise, "largest": most, "error": error, "seed": seed, "assumed": {"contact": "none"}}
+    return Study("\n".join(reports), summary, run, ("base_angle", "base", "base_wrench"))
+
+
+def _plain(value: Any) -> Any:
+    """Replace infinity and NaN, which JSON does not support, by None."""
+    if isinstance(value, Mapping):
+        return {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
 def _read_hair(path: Path | None) -> WhiskerParams:
