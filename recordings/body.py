@@ -79,15 +79,15 @@ class Body:
         self, points: Array, unknown: Array, noise: float, steps: int, progress: Progress = silent
     ) -> tuple[Array, Array]:
         """Return the unknowns (N, U) after Levenberg-Marquardt steps, and the residuals (N, P, 2) m."""
-        fitted, rest = np.empty_like(unknown), np.empty_like(points)
+        fitted, residuals = np.empty_like(unknown), np.empty_like(points)
         prior = noise**2 * self._precision
         for first in progress(range(0, len(points), BLOCK), desc="midlines"):
             part = slice(first, first + BLOCK)
             best, least = unknown[part], np.full(len(points[part]), np.inf)
             now, damping = best.copy(), np.full(len(best), DAMPING)
             for step in range(steps + 1):
-                off, slope = self._linear(points[part], now, step < steps)
-                cost = np.sum(off**2, 1) + now**2 @ prior
+                deviation, slope = self._linear(points[part], now, step < steps)
+                cost = np.sum(deviation**2, 1) + now**2 @ prior
                 better = cost < least
                 best, least = np.where(better[:, None], now, best), np.where(better, cost, least)
                 if step == 0:
@@ -95,23 +95,23 @@ class Body:
                 if step < steps:
                     part_slope = slope[better]
                     matrix[better] = np.swapaxes(part_slope, 1, 2) @ part_slope + np.diag(prior)
-                    right[better] = np.squeeze(off[better][:, None] @ part_slope, 1) - now[better] * prior
+                    right[better] = np.squeeze(deviation[better][:, None] @ part_slope, 1) - now[better] * prior
                     damping = np.where(better, damping / 10.0, np.maximum(damping, DAMPING) * 10.0)
                     damped = matrix * (1.0 + damping[:, None, None] * np.eye(now.shape[1]))
                     now = best + np.linalg.solve(damped, right[..., None])[..., 0]
-            off, _ = self._linear(points[part], best, False)
+            deviation, _ = self._linear(points[part], best, False)
             best[:, 0] += np.pi * (best[:, -3] < 0.0)  # the same line, from the other side
             best[:, -3] = np.abs(best[:, -3])
-            fitted[part], rest[part] = best, off.reshape(points[part].shape)
-        return fitted, rest
+            fitted[part], residuals[part] = best, deviation.reshape(points[part].shape)
+        return fitted, residuals
 
     def _linear(self, points: Array, unknown: Array, sloped: bool = True) -> tuple[Array, Array]:
         """Return the residuals (N, 2 P) and the derivatives of the points (N, 2 P, U)."""
         length, centre = unknown[:, -3], unknown[:, -2:]
         tangent, line = self._line(unknown[:, : self.order + 1])
-        rest = points - centre[:, None] - length[:, None, None] * line
+        residuals = points - centre[:, None] - length[:, None, None] * line
         if not sloped:
-            return rest.reshape(len(rest), -1), rest
+            return residuals.reshape(len(residuals), -1), residuals
         count, width = points.shape[:2]
         slope = np.zeros((count, width, 2, unknown.shape[1]))
         normal = np.stack([-tangent[:, 1], tangent[:, 0]], 1) * length[:, None, None]
@@ -119,7 +119,7 @@ class Body:
             slope[:, :, axis, : self.order + 1] = self._reach @ (normal[:, axis, :, None] * self.modes)
             slope[:, :, axis, -2 + axis] = 1.0
         slope[..., -3] = line
-        return rest.reshape(count, -1), slope.reshape(count, 2 * width, -1)
+        return residuals.reshape(count, -1), slope.reshape(count, 2 * width, -1)
 
     def _line(self, modes: Array) -> tuple[Array, Array]:
         """Return the directions (N, 2, M) of the pieces of midlines of length 1, and their points (N, P, 2)."""

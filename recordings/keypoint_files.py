@@ -103,18 +103,18 @@ def read_sleap(path: Path, hints: Hints) -> Array:
         labels = load(str(path), video=video)
     if len(labels.videos) != 1 or len(labels.skeletons) != 1:
         raise ValueError(f"file must have one video and one skeleton, got {len(labels.videos)}")
-    found: dict[str, dict[int, Any]] = {}
+    tracks: dict[str, dict[int, Any]] = {}
     for frame in labels.labeled_frames:
         for instance in (*frame.predicted_instances, *frame.user_instances):
-            track = found.setdefault(instance.track.name if instance.track else "untracked", {})
+            track = tracks.setdefault(instance.track.name if instance.track else "untracked", {})
             if type(track.get(frame.frame_idx)) is type(instance):
                 raise ValueError(f"frame {frame.frame_idx} must have one animal per track: track them in SLEAP")
             track[frame.frame_idx] = instance
-    worm = hints.pick("worm", found)
+    worm = hints.pick("worm", tracks)
     nodes = labels.skeletons[0].node_names
     order = [nodes.index(name) for name in chosen(nodes, hints)]
-    points = np.array([instance.numpy()[order] for instance in found[worm].values()], float)
-    return by_frame(points, np.array(list(found[worm])), 0)
+    points = np.array([instance.numpy()[order] for instance in tracks[worm].values()], float)
+    return by_frame(points, np.array(list(tracks[worm])), 0)
 
 
 def check_hdf5(file: Any, size: int) -> None:

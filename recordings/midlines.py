@@ -132,9 +132,9 @@ class Midlines:
             number("microns_per_pixel", microns_per_pixel, above=0)
         if head is not None:
             choice("head", head, HEADS)
-        given = {"worm": worm, "rate": rate, "microns_per_pixel": microns_per_pixel, "head": head, "y_down": y_down}
         with reading("recording", path):
-            hints = Hints(**given, keypoints=keypoints)
+            pixels = {"microns_per_pixel": microns_per_pixel, "y_down": y_down}
+            hints = Hints(worm=worm, rate=rate, head=head, keypoints=keypoints, **pixels)
             lines, rate, notes = read_midlines(path, hints)
             midlines = cls(lines, rate, unit_from="microns_per_pixel" if "microns_per_pixel" in hints.asked else "file")
         if start is not None or stop is not None:

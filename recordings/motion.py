@@ -292,39 +292,41 @@ def _smoothed_motion(
         places = even_places
     body = Body(places, order, n_rods)
     for _ in range(2):  # points of another spacing deviate along the body
-        unknown, rest = body.fit(some, body.start(some), NOISE * median, STEPS)
-        shift = np.median(np.sum(rest * body.tangent(unknown), -1) / unknown[:, -3:-2], 0)
+        unknown, residuals = body.fit(some, body.start(some), NOISE * median, STEPS)
+        shift = np.median(np.sum(residuals * body.tangent(unknown), -1) / unknown[:, -3:-2], 0)
         places = np.concatenate([[0.0], (places + shift)[1:-1], [1.0]])
         body = Body(places, order, n_rods)
-    noise = max(float(np.sqrt(np.median(np.mean(rest**2, (1, 2))))), 1e-9 * median)
+    noise = max(float(np.sqrt(np.median(np.mean(residuals**2, (1, 2))))), 1e-9 * median)
     noise *= np.sqrt(2 * len(places) / max(np.trace(body.response(unknown[len(unknown) // 2], noise)[0]), 1.0))
     lines = points[measured]
-    unknown, rest = body.fit(lines, body.start(lines), noise, STEPS, progress)
+    unknown, residuals = body.fit(lines, body.start(lines), noise, STEPS, progress)
     # Start frames with another shape than their neighbours again, from these.
     unknown[:, 0] = np.unwrap(unknown[:, 0])
     near = median_filter(unknown, (5, 1), mode="nearest")
     far = np.sum((unknown - near)[:, : order + 1] ** 2, 1) > FAR**2
     if far.any():
-        again, off = body.fit(lines[far], near[far], noise, STEPS)
-        good = np.sum(off**2, (1, 2)) < 2.0 * np.sum(rest[far] ** 2, (1, 2))
+        again, deviation = body.fit(lines[far], near[far], noise, STEPS)
+        good = np.sum(deviation**2, (1, 2)) < 2.0 * np.sum(residuals[far] ** 2, (1, 2))
         far[far] = good
-        unknown[far], rest[far] = again[good], off[good]
-    size = np.sqrt(np.mean(rest**2, (1, 2)))
+        unknown[far], residuals[far] = again[good], deviation[good]
+    size = np.sqrt(np.mean(residuals**2, (1, 2)))
     kept = reject(size > max(MISFIT * float(np.median(size)), FLOOR * median), "are no smooth line")
-    unknown, rest = unknown[kept], rest[kept]
+    unknown, residuals = unknown[kept], residuals[kept]
     for _ in range(3):
         unknown[:, 0] = np.unwrap(unknown[:, 0])
         values = np.zeros((len(measured), unknown.shape[1]))
         values[measured] = unknown
         series = _smoothed(values, measured, rate)
-        off = (values - series)[measured]
-        off = np.sqrt(np.sum(off[:, : order + 1] ** 2, 1) * median**2 / 12.0 + np.sum(off[:, -2:] ** 2, 1))
-        bad = off > max(JUMP * float(np.median(off)), FLOOR * median)
+        deviation = (values - series)[measured]
+        deviation = np.sqrt(
+            np.sum(deviation[:, : order + 1] ** 2, 1) * median**2 / 12.0 + np.sum(deviation[:, -2:] ** 2, 1)
+        )
+        bad = deviation > max(JUMP * float(np.median(deviation)), FLOOR * median)
         bad[[0, -1]] = False
         if not bad.any():
             break
         kept = reject(bad, "jump")
-        unknown, rest = unknown[kept], rest[kept]
+        unknown, residuals = unknown[kept], residuals[kept]
     share = sum(number for reason, number in reasons.items() if reason != REPEATED) / total
     if share > MOST_BAD:
         raise ValueError(
@@ -337,11 +339,11 @@ def _smoothed_motion(
             f"rate must be at least {LEAST_SAMPLING:g} frames per undulation, got {undulation:.3g}: record with at "
             f"least {np.ceil(LEAST_SAMPLING / undulation * rate):g} Hz"
         )
-    unknown, rest, frames = unknown[:SAMPLE], rest[:SAMPLE], np.flatnonzero(measured)[:SAMPLE]
-    noise, along_noise, spread = _noise(body, unknown, rest, noise)
+    unknown, residuals, frames = unknown[:SAMPLE], residuals[:SAMPLE], np.flatnonzero(measured)[:SAMPLE]
+    noise, along_noise, spread = _noise(body, unknown, residuals, noise)
     both = np.flatnonzero(np.diff(frames) == 1)
-    power = np.sum(0.5 * (rest[both] ** 2 + rest[both + 1] ** 2))
-    persistence = np.clip(np.sum(rest[both] * rest[both + 1]) / max(power, 1e-300), 0.0, MOST_PERSISTENT)
+    power = np.sum(0.5 * (residuals[both] ** 2 + residuals[both + 1] ** 2))
+    persistence = np.clip(np.sum(residuals[both] * residuals[both + 1]) / max(power, 1e-300), 0.0, MOST_PERSISTENT)
     ends = np.mean((unknown[both + 1, -3] - unknown[both, -3]) ** 2) / 2 if len(both) else 0.0
     # Subtract the noise of the points. The standard deviation of the sum of two independent |N(0, 1)| is 0.853.
     jitter = np.sqrt(max(ends - spread * (1.0 - persistence), 0.0)) / 0.853
@@ -474,19 +476,20 @@ def _undulation(shapes: Array, measured: Flags) -> float:
     return 2.0 * (count // 2)
 
 
-def _noise(body: Body, unknown: Array, rest: Array, noise: float) -> tuple[float, float, float]:
+def _noise(body: Body, unknown: Array, residuals: Array, noise: float) -> tuple[float, float, float]:
     """Return the noise of the points, its correlation along the body, and the variance of the length it causes."""
-    unit, middle = rest.shape[1], unknown[len(unknown) // 2]
+    unit, middle = residuals.shape[1], unknown[len(unknown) // 2]
     matrix, variance = body.response(middle, noise)
     distance = np.abs(np.subtract.outer(np.arange(unit), np.arange(unit)))
-    ratio, power = np.sum(rest[:, 1:] * rest[:, :-1]) / max(np.sum(rest**2), 1e-300), np.sum(rest**2) / len(rest)
+    total = np.sum(residuals**2)
+    ratio, power = np.sum(residuals[:, 1:] * residuals[:, :-1]) / max(total, 1e-300), total / len(residuals)
     best = np.inf, 0.0, 1.0
     for correlation in CORRELATIONS:
         expected = matrix @ np.kron(np.maximum(correlation, 1e-9) ** distance, np.eye(2)) @ matrix.T
         lag = np.trace(expected[2:, :-2]) / max(np.trace(expected), 1e-300)
         best = min(best, (abs(lag - ratio), correlation, np.trace(expected)))
-    found = float(np.sqrt(power / max(best[2], 1.0)))
-    return found, float(best[1]), variance * found**2
+    noise = float(np.sqrt(power / max(best[2], 1.0)))
+    return noise, float(best[1]), variance * noise**2
 
 
 def _long_gaps(measured: Flags, joint_angle: Array, rate: float) -> tuple[tuple[int, int], ...]:

@@ -64,14 +64,14 @@ def smooth(
         factor = cholesky_banded(matrix)
         z = cho_solve_banded((factor, False), y)
         # One step of iterative refinement, because large weights make the system ill-conditioned.
-        rest = np.where(mask[:, None], y - z, 0.0)
-        z += cho_solve_banded((factor, False), rest - weight * _penalised(z, kernel))
-        rest = np.where(mask[:, None], values - z, 0.0)
+        residuals = np.where(mask[:, None], y - z, 0.0)
+        z += cho_solve_banded((factor, False), residuals - weight * _penalised(z, kernel))
+        residuals = np.where(mask[:, None], values - z, 0.0)
         freedom = count - _slope(penalty, mask, weight)
         if criterion == "gcv":
-            cost = np.log(np.sum(rest**2, 0) + 1e-300) - 2.0 * np.log(max(1.0 - freedom / total, 1e-300))
+            cost = np.log(np.sum(residuals**2, 0) + 1e-300) - 2.0 * np.log(max(1.0 - freedom / total, 1e-300))
         else:
-            spread = np.log(np.maximum(np.sum(y * rest, 0), 1e-300))
+            spread = np.log(np.maximum(np.sum(y * residuals, 0), 1e-300))
             cost = (total - order) * spread + 2.0 * np.sum(np.log(factor[-1])) - (count - order) * np.log(weight)
         better = cost < best
         best[better] = cost[better]

@@ -160,7 +160,7 @@ def _wcon(path: Path, hints: Hints) -> Recording:
 
 def _linked(first: str, read: Callable[[str], str]) -> tuple[list[tuple[Any, dict[str, Any]]], int]:
     """Return units and entries of ``data`` of a file and those that its entry ``files`` links to, and their number."""
-    found: list[tuple[Any, dict[str, Any]]] = []
+    entries: list[tuple[Any, dict[str, Any]]] = []
     pending = [first]
     for name in pending:
         try:
@@ -172,7 +172,7 @@ def _linked(first: str, read: Callable[[str], str]) -> tuple[list[tuple[Any, dic
         data = record["data"] if isinstance(record["data"], list) else [record["data"]]
         if not all(isinstance(each, dict) and {"id", "t", "x", "y"} <= each.keys() for each in data):
             raise ValueError(f"each entry of data must have id, t, x and y in {name!r}")
-        found += [(record["units"], each) for each in data]
+        entries += [(record["units"], each) for each in data]
         links = record.get("files") or {}
         for link in [each for key in ("prev", "next") for each in np.atleast_1d(links.get(key) or []).tolist()]:
             this = links.get("this")
@@ -185,7 +185,7 @@ def _linked(first: str, read: Callable[[str], str]) -> tuple[list[tuple[Any, dic
             if len(pending) > MOST_LINKS:
                 raise ValueError(f"files must link to at most {MOST_LINKS} files, got more")
             pending += [other] if other not in pending else []
-    return found, len(pending)
+    return entries, len(pending)
 
 
 def _entry(entry: Mapping[str, Any], units: Mapping[str, Any], hints: Hints) -> tuple[Array, Array, Array]:

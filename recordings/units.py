@@ -89,8 +89,8 @@ class Hints:
 
     def check_unused(self) -> None:
         """Raise ValueError if an argument was given that a file has no use for."""
-        given = [name for name, value in self._values.items() if value is not None and value != ()]
-        unused = [name for name in given if name not in self.asked]
+        arguments = [name for name, value in self._values.items() if value is not None and value != ()]
+        unused = [name for name in arguments if name not in self.asked]
         if unused:
             raise ValueError(f"{' and '.join(unused)} must be left out, because the file has no use for it")
 
@@ -103,8 +103,8 @@ class Hints:
         return 1e-6 * self._need("microns_per_pixel", value, np.inf)
 
     def _need(self, name: str, value: float | None, maximum: float) -> float:
-        given = getattr(self, name)
-        if (value := value if given is None else given) is None:
+        argument = getattr(self, name)
+        if (value := value if argument is None else argument) is None:
             raise ValueError(f"{name} must be given, because the file does not contain it")
         return number(name, value, above=0, maximum=maximum)
 

@@ -77,8 +77,8 @@ class RecordedBase(OpenLoop):
         self.noise: dict[str, float] = {}
         self.notes: tuple[str, ...] = ()
         size = len(np.atleast_1d(angle))
-        given = {name: each for name, each in zip(MOST, (angle, x, y), strict=True) if each is not None}
-        series = {name: np.array(np.atleast_1d(each)) for name, each in given.items()}
+        columns = zip(MOST, (angle, x, y), strict=True)
+        series = {name: np.array(np.atleast_1d(each)) for name, each in columns if each is not None}
         for name, values in series.items():
             if values.shape != (size,):
                 raise ValueError(f"{name} must be an array of {size} numbers, got shape {values.shape}")
@@ -90,7 +90,7 @@ class RecordedBase(OpenLoop):
         if count < 3 * EDGE * rate or count < 4 * ORDER:
             least = f"{3 * EDGE:g} s and {4 * ORDER} frames"
             raise ValueError(f"angle must have at least {least}, got {count} frames at {rate:g} Hz")
-        columns, rests = np.zeros((2, count, 3))
+        motion, residuals = np.zeros((2, count, 3))
         self._measured: dict[str, NDArray[np.bool_]] = {}
         for name, values in series.items():
             values = values[self.first : last + 1].astype(float)
@@ -98,13 +98,13 @@ class RecordedBase(OpenLoop):
             if name == "angle":
                 values[known] = np.unwrap(values[known])
             smoothed = smooth(values[:, None], ORDER, "reml", known, LARGEST_WEIGHT)
-            rest = np.where(known, values - smoothed.values[:, 0], 0.0)
-            self.noise[name] = float(np.sqrt(np.sum(rest**2) / (known.sum() - smoothed.freedom[0])))
-            columns[:, list(MOST).index(name)], rests[:, list(MOST).index(name)] = smoothed.values[:, 0], rest
-        self._motion, self.duration = make_interp_spline(np.arange(count) / rate, columns, k=5), (count - 1) / rate
+            residual = np.where(known, values - smoothed.values[:, 0], 0.0)
+            self.noise[name] = float(np.sqrt(np.sum(residual**2) / (known.sum() - smoothed.freedom[0])))
+            motion[:, list(MOST).index(name)], residuals[:, list(MOST).index(name)] = smoothed.values[:, 0], residual
+        self._motion, self.duration = make_interp_spline(np.arange(count) / rate, motion, k=5), (count - 1) / rate
         inside = np.all([*self._measured.values()], 0)
         part = slice(*max(stretches(inside, GAP), key=lambda stretch: stretch[1] - stretch[0]))
-        fastest = _fastest(columns[part] * ARMS, rests[part] * ARMS, rate)
+        fastest = _fastest(motion[part] * ARMS, residuals[part] * ARMS, rate)
         # Slower cameras can show whisking as slower motion.
         need = FRAMES * (fastest if rate >= 2.0 * FASTEST else FASTEST)
         if rate < need:
@@ -215,16 +215,16 @@ def _check_gaps(measured: NDArray[np.int64], rate: float, fastest: float | None 
         )
 
 
-def _fastest(motion: Array, rest: Array, rate: float) -> float:
+def _fastest(motion: Array, residual: Array, rate: float) -> float:
     """Return the highest frequency (Hz) of a motion (T, 3) in m, or of what smoothing has wrongly removed from it."""
-    if np.ptp(motion + rest, 0).max() < STILL:
+    if np.ptp(motion + residual, 0).max() < STILL:
         return 0.0
     frequency, window = np.fft.rfftfreq(len(motion), 1.0 / rate), np.hanning(len(motion))[:, None]
-    spectra = (np.fft.rfft((each - each.mean(0)) * window, axis=0) for each in (motion, rest))
+    spectra = (np.fft.rfft((each - each.mean(0)) * window, axis=0) for each in (motion, residual))
     power, lost = (np.sum(np.abs(each) ** 2, 1) for each in spectra)
     share = np.cumsum((power * frequency**4)[::-1])[::-1]
     fastest = frequency[share > DETAIL * share[0]].max(initial=0.0)
     peak = frequency[np.argmax(lost)]
     is_motion = np.sum(lost[np.abs(frequency - peak) <= 2.0]) > 0.5 * np.sum(lost)
-    is_motion &= np.sum(rest.var(0)) > 0.02**2 * np.sum((motion + rest).var(0))
+    is_motion &= np.sum(residual.var(0)) > 0.02**2 * np.sum((motion + residual).var(0))
     return float(max(fastest, peak) if is_motion else fastest)

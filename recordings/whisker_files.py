@@ -137,16 +137,16 @@ def _whiskers(path: Path, hints: Hints) -> tuple[dict[str, Array], dict[str, str
     content = files.read_bytes(path, files.LARGEST_RECORDING)
     if not content.startswith(b"bwhiskbin1\0"):
         raise ValueError("file must have the layout whiskbin1 (whisker_convert writes it)")
-    place, found = 12, []
+    place, rows = 12, []
     traces: list[Array] = []
     while place + 12 <= len(content) - 4:
         label, frame, count = np.frombuffer(content, "<i4", 3, place).tolist()
         if count < LEAST_POINTS:
             raise ValueError(f"whiskers must have at least {LEAST_POINTS} points, got {count} in frame {frame}")
-        found.append((frame, label, len(traces)))
+        rows.append((frame, label, len(traces)))
         traces.append(np.frombuffer(content, "<f4", 2 * count, place + 12).reshape(2, count).T.astype(float))
         place += 12 + 16 * count
-    columns = _chosen(dict(zip(("frame", "whisker", "which"), np.array(found).T, strict=True)), hints)
+    columns = _chosen(dict(zip(("frame", "whisker", "which"), np.array(rows).T, strict=True)), hints)
     lines = [traces[k] for k in columns.pop("which")]
     # The follicle is the end that moves less.
     ways = [[lines[0]], [lines[0][::-1]]]

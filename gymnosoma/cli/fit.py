@@ -137,6 +137,7 @@ def fit(
             if path.suffix == ".json":
                 sums = [{"name": each.name, "sha256": hashlib.sha256(each.read_bytes()).hexdigest()} for each in files]
                 about = {"version": gymnosoma.__version__, "files": sums, "params": params and params.name}
+                about |= {"from": start, "to": stop}
                 file.write_text(json.dumps(about | dict(study.summary), indent=2) + "\n", "utf-8")
             elif path.suffix == ".csv":
                 study.run.to_csv(file, *study.signals)

@@ -21,12 +21,14 @@ def recording(tmp_path_factory):
     return path
 
 
-def test_a_part_is_fitted_from_the_command_line(recording, monkeypatch, capsys):
-    options = ["--rate", "30", "--from", "0.5", "--to", "4.5", "--repeats", "2"]
+def test_a_part_is_fitted_from_the_command_line(recording, tmp_path, monkeypatch, capsys):
+    options = ["--rate", "30", "--from", "0.5", "--to", "4.5", "--repeats", "2", "--save", str(tmp_path / "fit.json")]
     monkeypatch.setattr("sys.argv", ["gymnosoma", "fit", "worm", str(recording), *options])
     main()
     said = capsys.readouterr().out
     assert "frames 15 to 135 kept" in said and "sigma = 0.5" in said
+    told = json.loads((tmp_path / "fit.json").read_text())
+    assert told["from"] == 0.5 and told["to"] == 4.5
 
 
 def columns(path):
