@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from .core.circuit.members import Population, Projection, Sense
     from .core.env.checker import check_vector_env
     from .core.env.task import tolerance
-    from .core.model.control import OpenLoop, Schedule
-    from .core.model.events import Event
+    from .core.model.control import Event, OpenLoop, Schedule
     from .core.model.simulate import simulate
     from .core.model.trajectory import Trajectory
 
@@ -53,8 +52,7 @@ _PLACES = {
     "core.circuit.members": ("Population", "Projection", "Sense"),
     "core.env.checker": ("check_vector_env",),
     "core.env.task": ("tolerance",),
-    "core.model.control": ("OpenLoop", "Schedule"),
-    "core.model.events": ("Event",),
+    "core.model.control": ("Event", "OpenLoop", "Schedule"),
     "core.model.simulate": ("simulate",),
     "core.model.trajectory": ("Trajectory",),
 }

@@ -21,7 +21,7 @@ from ..arguments import DISPLAYS, choice, plain, shown, whole
 from ..kernels.cache import compile_ahead
 from ..kernels.jit import kernel
 from ..model.animal import MAX_STEPS
-from ..model.events import Event, EventQueue
+from ..model.control import Event, EventQueue
 from .hooks import LIMIT, interned, is_foreign, try_hooks
 from .options import ResetOptions, Values
 from .task import SPLITS, Layout, Task, load_task, task_arguments

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arguments import choice, shown
-from ..model.events import Event, read_events
+from ..model.control import Event, read_events
 from ..model.quantities import Option
 from .task import Task
 

@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arguments import choice, whole, within
 from .animal import MAX_STEPS, Animal, Signals
-from .control import Controller, OpenLoop, Schedule, TaskController, check_reads
-from .events import Event, EventQueue, read_events
+from .control import Controller, Event, EventQueue, OpenLoop, Schedule, TaskController, check_reads, read_events
 from .trajectory import Moments, Trajectory
 
 Drive = ArrayLike | Callable[[float], ArrayLike] | Controller
