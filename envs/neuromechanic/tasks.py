@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from enum import IntEnum
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -28,8 +29,13 @@ from .hindlimb import PAW_FORCE, POSTURE, STRETCH_DELAY, PushedLimb, hindlimb, k
 from .model import changed, held, limited
 from .standing import DAMPING, LEG, RAMP, STIFFNESS, ramp_and_hold, splay, standing, upright
 
-FALLEN, BEYOND, DOWN = 10.0, 11.0, 12.0
-"""Endings: the limb left its posture; a joint left its range; the figure has fallen."""
+
+class ModelEnding(IntEnum):
+    """Endings of tasks of musculoskeletal models."""
+
+    POSTURE_LEFT = 10
+    RANGE_LEFT = 11
+    FALLEN = 12
 
 
 class NeuromechanicTask(Task):
@@ -114,7 +120,7 @@ class HindlimbHold(NeuromechanicTask):
         "load": Option(0.0, 50.0, "N", "constant force"),
     }
     hidden = {"push": Hidden(4.0, 10.0, test=(8, 9)), "load": Hidden(2.0, 4.0, test=(8, 9))}
-    endings = {FALLEN: Ending("the limb has left its posture")}
+    endings = {ModelEnding.POSTURE_LEFT: Ending("the limb has left its posture")}
     physiology = measures("neuromechanic", "HindlimbHold")
     arguments = {
         "dt": "time step, s; by default 1 ms, with ``rk4`` 0.02 ms",
@@ -300,7 +306,7 @@ class HindlimbHold(NeuromechanicTask):
     def ending(self, row: Any, memory: Any) -> Any:
         for i in range(len(row.q)):
             if abs(row.q[i] - POSTURE[i]) > self.largest_error:
-                return FALLEN
+                return ModelEnding.POSTURE_LEFT
         return 0.0
 
     def info(self, row: Any, memory: Any, info: Any) -> None:
@@ -368,7 +374,7 @@ class StandGains(NeuromechanicTask):
         "growth": Option(-1.0, 1.0, "m/s", "increase in speed from push to push; with -1 there is a single push"),
         "onset": Option(0.0, 100.0, "s", "time at which the platform starts to move"),
     }
-    endings = {DOWN: Ending("the figure has fallen")}
+    endings = {ModelEnding.FALLEN: Ending("the figure has fallen")}
     hidden = {"push": Hidden(0.12, 0.18), "onset": Hidden(0.1, 0.5)}
     physiology = measures("neuromechanic", "StandGains")
     observation_fields = {
@@ -492,7 +498,7 @@ class StandGains(NeuromechanicTask):
     def ending(self, row: Any, memory: Any) -> Any:
         torso, left, right = row.q[2], row.q[3], row.q[4]
         lean = max(abs(torso), abs(torso + left), abs(torso + right))
-        return DOWN if lean > self.largest_lean or row.q[1] < self.lowest_hips else 0.0
+        return ModelEnding.FALLEN if lean > self.largest_lean or row.q[1] < self.lowest_hips else 0.0
 
     def info(self, row: Any, memory: Any, info: Any) -> None:
         info.survived = 1.0 if row.status == 0.0 and self.ending(row, memory) == 0.0 else 0.0
@@ -527,7 +533,7 @@ class Pose(NeuromechanicTask):
 
     action_modes = ("inputs",)
     control_rate = 50.0
-    endings = {BEYOND: Ending("a joint has left its range")}
+    endings = {ModelEnding.RANGE_LEFT: Ending("a joint has left its range")}
     memory_fields = {"goal": "f8"}
     info_fields = {"goal": "copy", "error": "f8"}
     margin = 0.5
@@ -628,7 +634,7 @@ class Pose(NeuromechanicTask):
     def ending(self, row: Any, memory: Any) -> Any:
         for i in range(len(row.q)):
             if row.q[i] < self.bounds[0, i] or row.q[i] > self.bounds[1, i]:
-                return BEYOND
+                return ModelEnding.RANGE_LEFT
         return 0.0
 
     def reason(self, row: Any, ending: float) -> str:

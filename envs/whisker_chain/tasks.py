@@ -6,6 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
+from enum import IntEnum
 from typing import Any
 
 import numpy as np
@@ -263,8 +264,11 @@ def limited(value, limit):
     return min(max(value, -limit), limit)
 
 
-RIGHT, WRONG = 1.0, 2.0
-"""Endings: the committed answer was right; it was wrong."""
+class AnswerEnding(IntEnum):
+    """Endings of `Localize` by its committed answer."""
+
+    RIGHT = 1
+    WRONG = 2
 
 
 class PegTask(WhiskerTask):
@@ -382,8 +386,8 @@ class Localize(PegTask):
         "commit": ActionField(1, -1.0, 1.0, "1", "positive for 20 ms without interruption: the answer becomes final"),
     }
     endings = {
-        RIGHT: Ending("the right answer was committed", success=True),
-        WRONG: Ending("a wrong answer was committed"),
+        AnswerEnding.RIGHT: Ending("the right answer was committed", success=True),
+        AnswerEnding.WRONG: Ending("a wrong answer was committed"),
     }
 
     def __init__(self, **arguments: Any) -> None:
@@ -499,7 +503,7 @@ class Localize(PegTask):
     def ending(self, row, memory):
         if math.isinf(memory.committed):
             return 0.0
-        return RIGHT if self.right(memory) else WRONG
+        return AnswerEnding.RIGHT if self.right(memory) else AnswerEnding.WRONG
 
     def info(self, row, memory, info):
         super().info(row, memory, info)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
+from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,8 +38,16 @@ from .steering import REMEMBERED, SteeringLaw, steer
 if TYPE_CHECKING:
     from ..core.circuit.circuit import Circuit
 
-CROSSED = 10.0
-"""Ending: the body crossed itself."""
+
+class WormEnding(IntEnum):
+    """Endings of the worm's tasks."""
+
+    CROSSED = 10
+    REACHED = 11
+    LOST = 12
+    COMPLETE = 13
+    ESCAPED = 14
+
 
 MAX_WEIGHT = 3.0
 """Maximum factor on a projection of a circuit with ``actions="weights"``."""
@@ -88,7 +97,7 @@ class WormTask(Task):
     """Number of frames to use from the end of the recording; 0 for all."""
     recorded_smoothing = 0.0
     """Standard deviation (s) of a Gaussian filter over the time of the recording."""
-    endings = {CROSSED: Ending("the body crossed itself")}
+    endings: Mapping[float, Ending] = {WormEnding.CROSSED: Ending("the body crossed itself")}
     physiology = measures("worm", "WormTask", largest_angle=largest_angle)
     posture: Floats | float = 0.0
     """Mean joint angles at the start, rad."""
@@ -334,15 +343,11 @@ class WormTask(Task):
         """Return the episode's return if it ends now; called once per period, so that it may update the memory."""
 
     def ending(self, row: Any, memory: Any) -> Any:
-        return CROSSED * memory.crossed
+        return WormEnding.CROSSED * memory.crossed
 
     def fails(self, row: Any, memory: Any) -> Any:
         """Return whether the worm crosses itself or its simulation failed."""
         return row.status + memory.crossed != 0.0
-
-
-REACHED, LOST, COMPLETE, ESCAPED = 11.0, 12.0, 13.0, 14.0
-"""Endings in addition to `CROSSED`: target reached, path lost, path complete, escaped."""
 
 
 class Forward(WormTask):
@@ -530,7 +535,7 @@ class Reach(WormTask):
         "target_distance": Option(0.2e-3, 10e-3, "m", "distance of the target from the head"),
         "target_bearing": Option(-np.pi, np.pi, "rad", "bearing of the target from the body axis, left positive"),
     }
-    endings = {REACHED: Ending("the target is reached", success=True)}
+    endings = {WormEnding.REACHED: Ending("the target is reached", success=True)}
     observation_fields = {"target": Field(2, "m", 2e-3, "target relative to the head, along and to the left of it")}
     memory_fields = {"target": "2f8", "way": "f8", **REMEMBERED}
     info_fields = {"distance": "f8", "is_success": "?"}
@@ -594,7 +599,7 @@ class Reach(WormTask):
         return self.failure_return if self.fails(row, memory) else 1.0 - remaining - paid
 
     def ending(self, row, memory):
-        return REACHED if self.distance(row, memory) <= self.radius else super().ending(row, memory)
+        return WormEnding.REACHED if self.distance(row, memory) <= self.radius else super().ending(row, memory)
 
     def info(self, row, memory, info):
         distance = self.distance(row, memory)
@@ -621,7 +626,7 @@ class Recorded(WormTask):
         "drag": Option(0.1, 10.0, "1", "factor on the friction of the medium"),
     }
     hidden = {"curl": Hidden(-0.12, 0.12, paper=0.0), "drag": Hidden(0.5, 2.0, logarithmic=True, paper=1.0)}
-    endings = {CROSSED: None}  # type: ignore[dict-item]
+    endings = {WormEnding.CROSSED: None}  # type: ignore[dict-item]
     memory_fields = {"curl": "f8"}
     info_fields = {"crossed": "?"}
 
@@ -692,7 +697,7 @@ class Escape(Recorded):
     }
     info_fields = dict.fromkeys(("side", "stage", "reversed", "turned", "run"), "copy")
     info_fields |= {"progress": "f8", "is_success": "?"}
-    endings = {ESCAPED: Ending("the worm has escaped", success=True)}
+    endings = {WormEnding.ESCAPED: Ending("the worm has escaped", success=True)}
     own_time, own_energy = 11.5, 5.9e-9
     """Time (s) and muscle work (J) of the recorded commands."""
     own_energy_nj = 1e9 * own_energy
@@ -757,7 +762,7 @@ class Escape(Recorded):
         return memory.stage == 2.0 and memory.run >= row.length
 
     def ending(self, row, memory):
-        return ESCAPED if self.escaped(row, memory) else 0.0
+        return WormEnding.ESCAPED if self.escaped(row, memory) else 0.0
 
     def info(self, row, memory, info):
         super().info(row, memory, info)
@@ -799,8 +804,8 @@ class Follow(Recorded):
 
     physiology = measures("worm", "Follow", WormTask.physiology, largest_angle=Recorded.largest_angle)
     endings = {
-        LOST: Ending("the path was lost: more than a body length away from it"),
-        COMPLETE: Ending("the path is complete", success=True),
+        WormEnding.LOST: Ending("the path was lost: more than a body length away from it"),
+        WormEnding.COMPLETE: Ending("the path is complete", success=True),
     }
     arguments = {"turn": "``omega_turn`` or ``delta_turn``"}
     follows = True
@@ -878,8 +883,8 @@ class Follow(Recorded):
 
     def ending(self, row, memory):
         if self.error(row, memory) > row.length:
-            return LOST
-        return COMPLETE if self.complete(row) else 0.0
+            return WormEnding.LOST
+        return WormEnding.COMPLETE if self.complete(row) else 0.0
 
     def info(self, row, memory, info):
         super().info(row, memory, info)

@@ -15,7 +15,8 @@ import operator
 import re
 import textwrap
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from enum import IntEnum
 from itertools import pairwise
 from typing import Any
 
@@ -220,7 +221,7 @@ class CompiledTask:
             tree = ast.parse(_source(function))
         except OSError:
             raise TypeError(f"{name} cannot be compiled without its source: write the class into a file") from None
-        translation = _Translation(self, place, owner, name)
+        translation = _Translation(self, place, owner, name, function.__globals__)
         if not isinstance(tree.body[0], ast.FunctionDef):
             raise TypeError(f"{name} must be defined by def")
         definition = translation.visit_method(tree.body[0])
@@ -311,8 +312,8 @@ class _Loop:
 class _Translation(ast.NodeTransformer):
     """Translation into a function of a method of the object at a ``place``, defined in the class ``owner``."""
 
-    def __init__(self, hooks: CompiledTask, place: Place, owner: type, name: str) -> None:
-        self._hooks, self._place, self._owner, self._name = hooks, place, owner, name
+    def __init__(self, hooks: CompiledTask, place: Place, owner: type, name: str, names: Mapping[str, Any]) -> None:
+        self._hooks, self._place, self._owner, self._name, self._names = hooks, place, owner, name, names
         self.calls: dict[str, Any] = {}
         """Kernels that the function calls, by name."""
 
@@ -358,6 +359,9 @@ class _Translation(ast.NodeTransformer):
     def visit_Attribute(self, node: ast.Attribute) -> Any:
         chain = self._chain(node)
         if chain is None:
+            kind = self._names.get(node.value.id) if isinstance(node.value, ast.Name) else None
+            if isinstance(kind, type) and issubclass(kind, IntEnum):  # numbers in kernels are float64
+                return ast.copy_location(ast.Constant(float(kind[node.attr])), node)
             return self.generic_visit(node)
         if not isinstance(node.ctx, ast.Load):
             raise self._fail(node, f"self.{'.'.join(chain)} cannot be set in a hook: what changes belongs to memory")
