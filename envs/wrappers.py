@@ -720,11 +720,11 @@ def wrap(env: Any, wrappers: Wrappers | None) -> Any:
     return env
 
 
-def make(env_id: str, wrappers: Wrappers | None = None, **arguments: Any) -> gymnasium.Env:
+def make(env_id: str, wrappers: Wrappers | None = None, **arguments: Any) -> Any:
     """Make an environment by ``gymnasium.make`` and wrap it; see `wrap`."""
     return wrap(gymnasium.make(env_id, **arguments), wrappers)
 
 
-def make_vec(env_id: str, num_envs: int, wrappers: Wrappers | None = None, **arguments: Any) -> VectorEnv:
+def make_vec(env_id: str, num_envs: int, wrappers: Wrappers | None = None, **arguments: Any) -> Any:
     """Make a vector environment by ``gymnasium.make_vec`` and wrap it; see `wrap`."""
     return wrap(gymnasium.make_vec(env_id, num_envs, **arguments), wrappers)
