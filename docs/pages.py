@@ -369,6 +369,7 @@ PUBLIC = {
     **dict.fromkeys(
         (
             "gymnosoma.envs",
+            "gymnosoma.envs.wrappers",
             *(f"gymnosoma.envs.{animal}" for animal in ANIMALS),
             "gymnosoma.agents",
             "gymnosoma.films",

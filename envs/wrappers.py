@@ -36,6 +36,24 @@ from .core.env.vector import BodyVectorEnv
 from .core.kernels.maths import normal, uniform
 from .core.model.chain import body_frame
 
+__all__ = [
+    "DelayAction",
+    "DelayObservation",
+    "DisturbObservation",
+    "GoalObservation",
+    "ModeObservation",
+    "PixelObservation",
+    "VectorDelayAction",
+    "VectorDelayObservation",
+    "VectorDisturbObservation",
+    "VectorGoalObservation",
+    "VectorModeObservation",
+    "VectorPixelObservation",
+    "make",
+    "make_vec",
+    "wrap",
+]
+
 LONGEST_DELAY = 1000
 """Longest delay, control periods."""
 

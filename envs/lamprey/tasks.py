@@ -68,10 +68,6 @@ class LampreyTask(Task):
     The lamprey is at rest, with a random smooth bend (up to 0.02 rad per mode) and a random heading. In a spinal cord,
     the excitatory interneurons of one side start with a weak excitation. With ``actions="brainstem"``, further options
     lesion, cut or bathe the cord.
-
-    ## Version History
-
-    * v0: first version
     """
 
     animal: Lamprey

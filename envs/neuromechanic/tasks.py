@@ -39,12 +39,7 @@ class ModelEnding(IntEnum):
 
 
 class NeuromechanicTask(Task):
-    """Base class for tasks of musculoskeletal models; subclasses add observations, reward and endings.
-
-    ## Version History
-
-    * v0: first version
-    """
+    """Base class for tasks of musculoskeletal models; subclasses add observations, reward and endings."""
 
     animal: Neuromechanic
     control_rate = 100.0

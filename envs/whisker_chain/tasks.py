@@ -56,10 +56,6 @@ class WhiskerTask(Task):
     ## Starting State
 
     The whisker is straight and at rest, with a base angle of {start_angle:g} rad.
-
-    ## Version History
-
-    * v0: first version
     """
 
     animal: Whisker

@@ -59,10 +59,6 @@ class RodTask(Task):
 
     The whisker is at rest in equilibrium on the plate. The distance of the plate is drawn from {start_distance}
     lengths, and its speed is {start_speed:g} m/s.
-
-    ## Version History
-
-    * v0: first version
     """
 
     animal: WhiskerRod

@@ -65,10 +65,6 @@ class WormTask(Task):
     ## Starting State
 
     The worm is at rest, with a random smooth bend (up to 0.05 rad per mode) and a random heading.
-
-    ## Version History
-
-    * v0: first version
     """
 
     animal: Worm

@@ -1,8 +1,8 @@
 """Documentation of environments, made from the task's docstring and its data.
 
 Tables of actions, observations, arguments, options and endings are generated from the task's data. The description, the
-rewards, the starting state and the version history are written by hand in the docstring of the task's class, under
-these headings.
+rewards, the starting state and, after the first version, the version history are written by hand in the docstring of
+the task's class, under these headings.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def sections(task: Task) -> dict[str, str]:
     Raises:
         ValueError: If one of `HEADINGS` is missing, or there is another heading.
     """
-    texts: dict[str, str] = {}
+    texts = {"Version History": "* v0: first version"}
     for base in reversed(type(task).__mro__):
         parts = re.split(r"^## (.*)$", inspect.cleandoc(vars(base).get("__doc__") or ""), flags=re.MULTILINE)
         texts |= dict(zip(parts[1::2], map(str.strip, parts[2::2]), strict=True))
