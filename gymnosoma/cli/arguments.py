@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from gymnosoma.agents.policies.fingerprints import values_digest
 from gymnosoma.envs import Event
 from gymnosoma.envs.core.arguments import whole
-from gymnosoma.envs.core.env.environment import LARGEST, SMALLEST
+from gymnosoma.envs.core.env.environment import LARGEST_FRAME, SMALLEST_FRAME
 from gymnosoma.envs.core.files import read_table
 
 Id = Annotated[
@@ -67,7 +67,7 @@ def read_size(size: str) -> tuple[int, int]:
     if not (width.isdecimal() and height.isdecimal()):
         raise ValueError(f"size must be WIDTHxHEIGHT in pixels, such as 960x540, got {size!r}")
     for name, text in (("width", width), ("height", height)):
-        whole(f"size: {name}", int(text), SMALLEST, LARGEST)
+        whole(f"size: {name}", int(text), SMALLEST_FRAME, LARGEST_FRAME)
     return int(width), int(height)
 
 

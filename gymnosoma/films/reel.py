@@ -21,7 +21,7 @@ from gymnosoma.agents.support.progress import progress_bar
 from gymnosoma.envs.core.arguments import number, whole
 from gymnosoma.envs.core.draw.canvas import Canvas
 from gymnosoma.envs.core.draw.view import Scene, View, Window, open_display
-from gymnosoma.envs.core.env.environment import FASTEST, LARGEST, SMALLEST
+from gymnosoma.envs.core.env.environment import FASTEST, LARGEST_FRAME, SMALLEST_FRAME
 from gymnosoma.envs.core.model.trajectory import Trajectory
 from gymnosoma.envs.wrappers import make_vec
 
@@ -164,7 +164,7 @@ class Replay:
                 "a file"
             )
         for name, value in (("width", width), ("height", height)):
-            whole(name, value, SMALLEST, LARGEST)
+            whole(name, value, SMALLEST_FRAME, LARGEST_FRAME)
         check_playback(fps, slow)
         number("start", start, minimum=0, maximum=float(run.time[-1]))
         end = float(run.time[-1] if end is None else number("end", end, minimum=start))

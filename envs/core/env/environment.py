@@ -51,7 +51,7 @@ FASTEST = 50.0
 WIDTH, HEIGHT = 960, 540
 """Default size of a frame, pixels."""
 
-SMALLEST, LARGEST = 64, 4096
+SMALLEST_FRAME, LARGEST_FRAME = 64, 4096
 """Smallest and largest width and height of a frame, pixels."""
 
 Snapshot = dict[str, Any]
@@ -173,7 +173,7 @@ class TaskBatch:
         if render_mode is not None:
             choice("render_mode", render_mode, RENDER_MODES)
         for name, value, usual in (("width", width, WIDTH), ("height", height, HEIGHT)):
-            whole(name, value, SMALLEST, LARGEST)
+            whole(name, value, SMALLEST_FRAME, LARGEST_FRAME)
             _check_effect(name, value, usual, "render_mode", render_mode is not None)
         self.task = _make_task(task, arguments, split)
         animal = self.task.animal
