@@ -73,7 +73,8 @@ def renewed(page: str) -> str:
 
     shutil.copytree(ROOT / "tests" / "opensim", "tests/opensim")
     shutil.copy(ROOT / "tests" / "opensim" / "arm26.osim", ".")
-    Path("docs").symlink_to(ROOT / "docs")
+    Path("docs/results").mkdir(parents=True)
+    shutil.copy(ROOT / "docs" / "results" / "results.jsonl.xz", "docs/results")
     Path("my_package").mkdir()
     shutil.copy(ROOT / "tests" / "fixtures" / "worm_turn.py", "my_package/tasks.py")
     text = BLOCK.sub(shown, page)
