@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from gymnosoma.envs.core.arguments import printable
 from gymnosoma.envs.neuromechanic.model.reader import Names
-from gymnosoma.envs.neuromechanic.model.tables import MUSCLE, is_possible
+from gymnosoma.envs.neuromechanic.model.tables import JOINT, MUSCLE, is_possible
 
 Vector = NDArray[np.float64]
 
@@ -120,6 +120,26 @@ class Importer:
         except ValueError as error:
             self.report.refused.append(f"{what}: {error}")
 
+    def add_body(self, name: str, parent: str, joint: dict[str, Any]) -> None:
+        """Add a massless body.
+
+        Raises:
+            ValueError: If the builder of models would refuse the joint, by the same checks.
+        """
+        JOINT.read(joint, f"body.{name}.joint", self._names_so_far())
+        self.body[name] = {"parent": parent, "joint": joint}
+
+    def _names_so_far(self) -> Names:
+        led = {name for name, body in self.body.items() if not body["joint"].keys().isdisjoint(("follows", "fixed"))}
+        free = [name for name in self.body if name not in led]
+        entries = {
+            "body": [*free, *led],
+            "joint": free,
+            "curve": self.curve,
+            "cylinder": self.tables.get("cylinder", {}),
+        }
+        return Names({kind: tuple(labels) for kind, labels in entries.items()})
+
     def add_masses(self) -> None:
         """Give the bodies of the description the masses that move with them."""
         for name, parts in self.masses.items():
@@ -135,10 +155,7 @@ class Importer:
             ValueError: If the builder of models would refuse the muscle, by the same checks.
         """
         muscle = course | {"excitation": f"input.{name}", "model": model}
-        led = {name for name, body in self.body.items() if not body["joint"].keys().isdisjoint(("follows", "fixed"))}
-        free = [name for name in self.body if name not in led]
-        entries = {"body": [*free, *led], "joint": free, "curve": self.curve, "cylinder": self.tables["cylinder"]}
-        MUSCLE.read(muscle, f"muscle.{name}", Names({kind: tuple(labels) for kind, labels in entries.items()}))
+        MUSCLE.read(muscle, f"muscle.{name}", self._names_so_far())
         self.tables["muscle"][name] = muscle
         self.inputs.append(name)
 

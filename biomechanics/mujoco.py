@@ -115,7 +115,7 @@ class _MujocoImporter(Importer):
                     joint |= {"axis": (R @ m.jnt_axis[j]).tolist()} | self.joint(j)
                 elif kind == "ball":
                     joint["damping"] = float(m.dof_damping[m.jnt_dofadr[j]])
-                self.body[own] = {"parent": body, "joint": joint}
+                self.add_body(own, body, joint)
                 body, p = own, p - at
             self.places.append(Place(body, R, p))
             label = self.find(self.kinds.mjOBJ_BODY, b) or f"body{b}"

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from gymnosoma.envs.neuromechanic import LARGEST
+from gymnosoma.envs.neuromechanic.model.reader import Names
+from gymnosoma.envs.neuromechanic.model.tables import LIMIT
 
 from . import opensim_skeleton as o
 from .importer import Report
@@ -42,13 +44,16 @@ def _limit(importer: o.OpenSimImporter, force: o.Element) -> None:
         "damping": o.number_of(force, "damping", 0.001) / unit,
         "transition": unit * o.number_of(force, "transition", 0.1),
     }
-    limits = joint.setdefault("limit", [])
-    if limit["low"] < limit["high"]:
-        limits.append(limit)
-    else:  # some models use crossed limits to damp a joint at all positions
+    limits = [limit]
+    if not limit["low"] < limit["high"]:  # some models use crossed limits to damp a joint at all positions
         lower, upper = limit["stiffness"]
-        limits.append(limit | {"high": LARGEST, "stiffness": [lower, 0.0]})
-        limits.append(limit | {"low": -LARGEST, "stiffness": [0.0, upper]})
+        limits = [
+            limit | {"high": LARGEST, "stiffness": [lower, 0.0]},
+            limit | {"low": -LARGEST, "stiffness": [0.0, upper]},
+        ]
+    for each in limits:
+        LIMIT.read(each, f"body.{name}.joint.limit", Names({}))
+    joint.setdefault("limit", []).extend(limits)
     importer.report.taken.append(f"CoordinateLimitForce {force.get('name')} of {name}")
 
 

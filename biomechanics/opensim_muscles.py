@@ -217,7 +217,7 @@ def _moving(importer: o.OpenSimImporter, muscle: str, point: o.Element, place: P
             continue
         own = importer.name(f"{label}_{axis}", part=inner)
         where = {"type": "prismatic", "axis": place.R[:, i].tolist(), "at": at.tolist()}
-        importer.body[own] = {"parent": body, "joint": where | importer.follower(free, f, own)}
+        importer.add_body(own, body, where | importer.follower(free, f, own))
         body, at = own, np.zeros(3)
     return [body, *at.tolist()]
 

@@ -435,7 +435,7 @@ class OpenSimImporter(Importer):
             else:
                 entry = self.follower(coordinate, f, own)
             where = {"type": kind, "axis": direction.tolist(), "at": at.tolist()}
-            self.body[own] = {"parent": body, "joint": where | entry}
+            self.add_body(own, body, where | entry)
             body, at = own, np.zeros(3)
         turn = R0 @ child[1].T
         self.places[child[0]] = Place(body, turn, at - turn @ child[2])
@@ -449,7 +449,7 @@ class OpenSimImporter(Importer):
                 coordinate = next(label for label in self.coordinates if self.name(label) == name)
                 self.owner[coordinate] = name
                 where = {"type": joint["type"], "axis": [1.0, 0.0, 0.0]}
-                self.body[name] = {"parent": "ground", "joint": where | self.free(coordinate)}
+                self.add_body(name, "ground", where | self.free(coordinate))
 
     def free(self, coordinate: str) -> dict[str, Any]:
         """Return the keys of the joint of a free coordinate."""

@@ -141,12 +141,17 @@ def equilibrate(
     return balance(animal, q, forces[:m], wrench)
 
 
+def _start(q: ArrayLike, wrench: ArrayLike | None) -> dict[str, Vector]:
+    values = {"q": q} if wrench is None else {"q": q, "wrench": wrench}
+    return {name: np.asarray(value, float) for name, value in values.items()}
+
+
 def posture(animal: Neuromechanic, q: ArrayLike, wrench: ArrayLike | None = None) -> NDArray[Any]:
     """Return a row (1,) at rest in posture ``q``, with ``wrench`` instead of the model's wrenches."""
     row, joints = animal.rows(1), animal.model.bodies
     if np.shape(q) != (len(joints),):
         raise ValueError(f"q must be a number for each of {', '.join(joints)} (rad, or m), got {shown(q)}")
-    start = {"q": np.asarray(q, float)} | ({} if wrench is None else {"wrench": np.asarray(wrench, float)})
+    start = _start(q, wrench)
     animal.reset(row, np.zeros(1, np.int64), start)
     return row
 
@@ -189,9 +194,7 @@ def balance(animal: Neuromechanic, q: ArrayLike, force: ArrayLike, wrench: Array
         activation[m] = np.clip(f / still, LEAST, 1.0)
         fibres[arrays["fibre"][m]] = fibre
     own = arrays["activation"] >= 0
-    start = {"q": np.asarray(q, float), "activation": activation[own], "fibre_length": fibres}
-    if wrench is not None:
-        start["wrench"] = np.asarray(wrench, float)
+    start = _start(q, wrench) | {"activation": activation[own], "fibre_length": fibres}
     start |= _drive(animal, start, activation)
     return Balance(force, activation, start["input"], start)
 
@@ -427,7 +430,7 @@ def stiff_pattern(
     """
     number("weight", weight, minimum=0.0)
     A, a = _patterns(animal, q, wrench, reaction)
-    start = {"q": np.asarray(q, float)} | ({} if wrench is None else {"wrench": np.asarray(wrench, float)})
+    start = _start(q, wrench)
     short, k = shortcut(animal, start), animal.mechanics(posture(animal, q, wrench))
     (m, n), free = (len(a), len(k["M"])), _motions(k)
     stiffness = -free.T @ k["M"] @ np.concatenate([short.base[None], short.slopes])[:, n:, :n] @ free
@@ -467,7 +470,7 @@ def most_stable(
     The search draws ``count`` patterns. In each of ``rounds``, it moves from the best one part of the way towards each
     of the drawn patterns, which preserves the balance. See `sample_patterns` for the other arguments.
     """
-    start = {"q": np.asarray(q, float)} | ({} if wrench is None else {"wrench": np.asarray(wrench, float)})
+    start = _start(q, wrench)
     short = shortcut(animal, start)
     patterns = sample_patterns(animal, q, count, wrench, reaction, seed=seed)
     candidates, best, least = patterns, patterns[0], np.inf

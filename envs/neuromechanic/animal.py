@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -28,9 +27,7 @@ from .model.layout import WRITTEN
 from .model.reader import SMALLEST
 from .muscles import rest_fibres
 from .nerves import Module, chain
-from .params import PHYSICAL, PULSE, WRENCH
-
-_NEEDED = {"strength": "muscles", "friction": "contacts", "delay": "delays"}
+from .params import PHYSICAL, row_parameters
 
 _chained = cache(chain)  # several modules are compiled once
 
@@ -174,13 +171,6 @@ class Neuromechanic(Animal):
         if counts["contacts"]:
             solvers = tuple(name for name in SOLVERS if enumerable or name != "modes")
             self.solvers = {"scheme": ("semi_implicit",), "contacts": solvers}
-        has = {name: counts[what] > 0 for name, what in _NEEDED.items()}
-        has["damping"] = bool(self.model.arrays["damping"].any())
-        self.parameters = {name: option for name, option in PHYSICAL.items() if has.get(name, True)}
-        if counts["wrenches"]:
-            self.parameters["wrench"] = replace(WRENCH, shape=(counts["wrenches"], 6))
-        if counts["pulses"]:
-            self.parameters["pulse"] = replace(PULSE, shape=(counts["pulses"], 3))
         arrays = self.model.arrays
         kernels = _make_kernels(
             scheme,
@@ -192,20 +182,15 @@ class Neuromechanic(Animal):
         )
         self.take_steps, *self._kernels, self._evaluate = kernels
         self.table, records = self.model.records(self.dt)
-        if "delay" in self.parameters:
-            delays = self.model.delays[self.model.delays > 0.0]
-            self.parameters["delay"] = replace(PHYSICAL["delay"], low=float(f"{self.dt / delays.min():.6g}"))
+        self.parameters = row_parameters(self.model, self.dt)
         self.state, self._kernel_state = records["row"], records["state"]
         self.drive_size = len(self.model.inputs)
         self._controlled = counts["states"] - counts["leaky"]
         self._work = aligned(threads, records["work"])
         self._taken = aligned(1, np.dtype(np.int64))
         fields: Mapping[str, Any] = self.state.fields or {}
-        every = np.arange(self.state.itemsize // 8)
-        self._columns = every  # records contain whole rows
-        self._gaps = np.setdiff1d(
-            every, np.concatenate([np.arange(at, at + form.itemsize, 8) // 8 for form, at, *_ in fields.values()])
-        )
+        filled = [np.arange(at, at + form.itemsize, 8) // 8 for form, at, *_ in fields.values()]
+        self._gaps = np.setdiff1d(np.arange(self.state.itemsize // 8), np.concatenate(filled))
         self._seen: tuple[bytes, dict[str, NDArray[np.float64]]] = b"", {}
         self._rows: NDArray[Any] | None = None
         self._states: NDArray[Any] | None = None
@@ -313,19 +298,8 @@ class Neuromechanic(Animal):
         drives, count = kernel_drives(drives, len(ids), self.drive_size)
         moments, offset, stride = kernel_records(records, self.state, len(rows), count, offset, stride)
         move = self._kernels[len(self._work) > 1 and len(ids) > 1]
-        arguments = (
-            self.table,
-            self._work,
-            self._states,
-            ids,
-            self._taken,
-            drives,
-            count,
-            int(steps),
-            self._columns,
-            moments,
-        )
-        move(*arguments, offset, stride, self.dt, self._control)
+        state = self.table, self._work, self._states, ids, self._taken
+        move(*state, drives, count, int(steps), moments, offset, stride, self.dt, self._control)
 
     def twin(self) -> Neuromechanic:
         """Return a copy with a separate table of constants, for analyses that change constants."""

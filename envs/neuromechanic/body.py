@@ -23,6 +23,7 @@ from .muscles import PROPORTIONAL, SMOOTH, activation_rate, contract, contract_p
 from .nerves import CONSTANT, INPUT, leaky_neurons, make_neurons_exact, neurons, remember, signal, spline_motion
 from .paths import paths
 from .skeleton import (
+    add_wrench,
     bias_force,
     cholesky,
     inertias,
@@ -36,7 +37,6 @@ from .skeleton import (
     shorten,
     solve,
     solve_each,
-    turn_force,
     turn_on,
     turn_rate,
 )
@@ -137,7 +137,7 @@ def driven_wrenches(t, k, x, z, time):
             px, py, pz = place(k, b, t.wrench_at[w])
             push(t, k, b, px, py, pz, d0, d1, d2, k.tau[:])
         else:
-            turn_force(t, k, b, d0, d1, d2, k.tau[:])
+            add_wrench(t, k, b, d0, d1, d2, 0.0, 0.0, 0.0, k.tau[:])
         k.push[i] = value
 
 
@@ -176,7 +176,7 @@ def forces(t, k, x, z, time, fraction, module):
             f0, f1, f2 = rotate(k.turn[b], f0, f1, f2)
             m0, m1, m2 = rotate(k.turn[b], m0, m1, m2)
         push(t, k, b, px, py, pz, f0, f1, f2, k.tau[:])
-        turn_force(t, k, b, m0, m1, m2, k.tau[:])
+        add_wrench(t, k, b, m0, m1, m2, 0.0, 0.0, 0.0, k.tau[:])
     paths(t, k, q, v)
     contract_muscles(t, k, x, z)
     leaky_neurons(t, k, z)
@@ -451,7 +451,7 @@ run: Any = None
 """Kernel of `take_steps`, set by `variant`."""
 
 
-def follow(t, k, x, row, place, drives, count, steps, columns, records, done, stride, dt, module):
+def follow(t, k, x, row, place, drives, count, steps, records, done, stride, dt, module):
     """Take ``steps`` time steps with each drive in turn until a step fails; see `Animal.run`.
 
     Args:
@@ -460,9 +460,7 @@ def follow(t, k, x, row, place, drives, count, steps, columns, records, done, st
         drives ((T, A, u) float): Drives; T is 1 for a constant drive.
         count: Number of drives.
         steps: Number of time steps with each drive.
-        columns ((C,) int): Columns of the row that a record contains.
-        records ((B, N, K) float): Output. Record k of a row is written after k ``stride`` drives. It contains the
-            ``columns`` and the latest K - C values of ``x.ring``.
+        records ((B, N, K) float): Output. Record k of a row, a copy of it, is written after k ``stride`` drives.
         done: Number of drives before this call.
         stride: Number of drives between records.
     """
@@ -475,11 +473,8 @@ def follow(t, k, x, row, place, drives, count, steps, columns, records, done, st
             return
         if (done + h + 1) % stride == 0:
             moment = records[row, (done + h + 1) // stride]
-            kept, past = len(columns), t.depth * t.delays
-            for j in range(kept):
-                moment[j] = x.all[columns[j]]
-            for j in range(kept, len(moment)):
-                moment[j] = x.ring[(int(x.step) * t.delays + j - len(moment)) % past]
+            for j in range(len(moment)):
+                moment[j] = x.all[j]
 
 
 def rows_loop(run: Any) -> Callable[..., None]:
@@ -488,21 +483,21 @@ def rows_loop(run: Any) -> Callable[..., None]:
     `follow` is a separate function because numba lost inputs that were set inside a threaded loop.
     """
 
-    def take_rows(ts, ks, xs, ids, taken, drives, count, steps, columns, records, done, stride, dt, module):
+    def take_rows(ts, ks, xs, ids, taken, drives, count, steps, records, done, stride, dt, module):
         """Let the rows ``ids`` follow their drives.
 
         Args:
             ts, ks, xs ((1,), (threads,), (B,) records): Model, work space, and rows. Only the rows ``ids`` are changed.
             ids ((A,) int64): Indices of the rows.
             taken ((1,) int64): Counter from which threads get the next row.
-            drives, count, steps, columns, records, done, stride: See `follow`.
+            drives, count, steps, records, done, stride: See `follow`.
         """
         taken[0] = 0
         for i in prange(len(ks)):
             a = fetch_add(taken)
             while a < len(ids):
                 row = ids[a]
-                run(ts[0], ks[i], xs[row], row, a, drives, count, steps, columns, records, done, stride, dt, module)
+                run(ts[0], ks[i], xs[row], row, a, drives, count, steps, records, done, stride, dt, module)
                 a = fetch_add(taken)
 
     return take_rows

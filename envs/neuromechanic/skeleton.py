@@ -384,25 +384,16 @@ def push(t, k, body, x, y, z, f0, f1, f2, row):
 
     Force (N) and position (m) are in the world frame. For a unit force, the result is a row of the point's Jacobian.
     """
-    m0, m1, m2 = y * f2 - z * f1, z * f0 - x * f2, x * f1 - y * f0
+    add_wrench(t, k, body, y * f2 - z * f1, z * f0 - x * f2, x * f1 - y * f0, f0, f1, f2, row)
+
+
+@kernel
+def add_wrench(t, k, body, m0, m1, m2, f0, f1, f2, row):
+    """Add to ``row`` (n,) the generalised force of a moment (N m) and a force (N) at the world's origin on a body."""
     j = body
     while j >= 0:
         S = k.S[j]
         s = S[0] * m0 + S[1] * m1 + S[2] * m2 + S[3] * f0 + S[4] * f1 + S[5] * f2
-        if FOLLOWERS and j >= t.bodies:
-            row[t.coordinate[j]] += k.follow[j, 1] * s
-        else:
-            row[j] += s
-        j = t.parent[j]
-
-
-@kernel
-def turn_force(t, k, body, m0, m1, m2, row):
-    """Add to ``row`` (n,) the generalised force of a moment (m0, m1, m2) N m on a body; J' W of Eq. 5."""
-    j = body
-    while j >= 0:
-        S = k.S[j]
-        s = S[0] * m0 + S[1] * m1 + S[2] * m2
         if FOLLOWERS and j >= t.bodies:
             row[t.coordinate[j]] += k.follow[j, 1] * s
         else:

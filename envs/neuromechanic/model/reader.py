@@ -401,7 +401,7 @@ def later(says: str) -> Form:
 NUMBER, DIRECTION = number(), Form("direction", _direction)
 POSITIVE = number(SMALLEST)._replace(says="number above 0")
 SIGNAL = Form("signal", lambda value, path, names: names.signal(value, path))
-JOINT = Form("name of a joint", lambda value, path, names: names.joint(value, path))
+FREE_JOINT = Form("name of a joint", lambda value, path, names: names.joint(value, path))
 POINT = Form('`[body or "ground", x, y, z]`', lambda value, path, names: names.point(value, path))
 NUMBERS, DIRECTIONS = Form("list of numbers", _numbers), Form("list of directions", _directions)
 TEXT, TRUTH = Form("name of a body", _text), Form("true or false", _truth)

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from .reader import (
     DIRECTION,
     DIRECTIONS,
-    JOINT,
+    FREE_JOINT,
     LARGEST,
     LIMITS,
     NUMBER,
@@ -289,7 +289,7 @@ def _check_pulse(pulse: Mapping[str, Any], path: str) -> None:
 
 _CONDITIONAL = Table(
     Key("point", POINT, REQUIRED, "m", ""),
-    Key("joint", JOINT, REQUIRED, "", ""),
+    Key("joint", FREE_JOINT, REQUIRED, "", ""),
     Key("range", vector(2), REQUIRED, "rad or m", ""),
     check=_check_range,
 )
@@ -322,7 +322,7 @@ LIMIT = Table(
     Key("transition", POSITIVE, REQUIRED, "rad or m", "distance beyond a bound over which both rise from 0"),
     check=_check_limit,
 )
-JOINT_KEYS = Table(
+JOINT = Table(
     Key("type", choice("revolute", "prismatic", "ball", "free"), REQUIRED, "", "motion of the body in its parent"),
     Key("axis", DIRECTION, REQUIRED, "", "axis of rotation or direction of sliding", _HINGES),
     Key("at", vector(3), NOWHERE, "m", "position of the joint in the parent"),
@@ -364,7 +364,7 @@ INERTIAL = Table(
 )
 BODY = Table(
     Key("parent", name("body", ground=True), "ground", "", "body to which the joint connects"),
-    Key("joint", table(JOINT_KEYS), REQUIRED, "", "joint between parent and body"),
+    Key("joint", table(JOINT), REQUIRED, "", "joint between parent and body"),
     Key("inertial", table(INERTIAL), {"mass": 0.0}, "", "mass properties; massless bodies must carry bodies with mass"),
 )
 FRAME = Table(
@@ -487,14 +487,14 @@ NEURON = Table(
     Key("synapse", several(SYNAPSE, LIMITS["synapses"]), [], "", "inputs; each adds gain (signal - offset)^power"),
 )
 MOTOR = Table(
-    Key("joint", JOINT, REQUIRED, "", "joint on which the motor acts"),
+    Key("joint", FREE_JOINT, REQUIRED, "", "joint on which the motor acts"),
     Key("from", SIGNAL, REQUIRED, "", "signal that drives the motor"),
     Key("gain", NUMBER, 1.0, "", "torque (N m) or force (N) per unit of the signal"),
 )
 _AXES = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
 PIN = Table(
     Key("rate", _LEAST, 20.0, "1/s", "decay rate of errors"),
-    Key("joint", JOINT, OPTIONAL, "", "joint to constrain, instead of a point"),
+    Key("joint", FREE_JOINT, OPTIONAL, "", "joint to constrain, instead of a point"),
     Key("point", POINT, REQUIRED, "m", "point to constrain", beside="no joint"),
     Key("to", POINT, REQUIRED, "m", "point to which it is pinned", beside="no joint"),
     Key("axes", DIRECTIONS, _AXES, "", "constrained directions", beside="no joint"),
@@ -545,7 +545,7 @@ MODEL = Table(
 KINDS = {
     "": MODEL,
     "body.NAME": BODY,
-    "body.NAME.joint": JOINT_KEYS,
+    "body.NAME.joint": JOINT,
     "body.NAME.joint.limit": LIMIT,
     "body.NAME.inertial": INERTIAL,
     "frame.NAME": FRAME,
