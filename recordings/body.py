@@ -35,6 +35,11 @@ def directions(angle: Array) -> Array:
     return np.stack([np.cos(angle), np.sin(angle)], -1)
 
 
+def rotated(vectors: Array) -> Array:
+    """Return vectors (..., 2) turned to the left by a right angle."""
+    return np.stack([-vectors[..., 1], vectors[..., 0]], -1)
+
+
 def arc_length(curve: Array) -> Array:
     """Return the length (T, A) along curves (T, A, 2) from their first points."""
     steps = np.hypot(*np.moveaxis(np.diff(curve, axis=1), -1, 0))

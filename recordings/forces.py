@@ -15,9 +15,9 @@ from gymnosoma.envs import Trajectory
 from gymnosoma.envs.core.arguments import numbers, shown
 from gymnosoma.envs.worm import Worm, WormParams
 
-from .body import directions
+from .body import directions, rotated
 from .joint_angles import Kymogram
-from .medium import LARGEST_RATIO, MediumFit, path, ratio_of, rod_velocities, rotated, shape_of
+from .medium import LARGEST_RATIO, MediumFit, path, ratio_of, shapes_of
 from .motion import Motion
 from .units import Array
 
@@ -115,16 +115,15 @@ def forces(motion: Motion, params: WormParams | MediumFit | float | tuple[float,
     # A tracker misses each tip by |N(0, jitter)|.
     motion = replace(motion, length=motion.length + 2.0 * np.sqrt(2.0 / np.pi) * motion.jitter)
     friction, ratio, full = _coefficients(motion, params)
-    shape = shape_of(motion)
-    velocity, rate = rod_velocities(motion, shape, ratio)
-    n, half = motion.rod_angle.shape[1], motion.length / (2 * motion.rod_angle.shape[1])
-    normal = rotated(shape.tangent)
-    along = np.sum(velocity * shape.tangent, -1, keepdims=True)
+    shapes, n = shapes_of(motion), motion.rod_angle.shape[1]
+    velocity, rate = shapes.rod_velocities(ratio)
+    normal = rotated(shapes.tangent)
+    along = np.sum(velocity * shapes.tangent, -1, keepdims=True)
     across = np.sum(velocity * normal, -1, keepdims=True)
-    force = -(along * shape.tangent / ratio + across * normal) / n
-    torque = _joint_torques(shape.place, half * shape.tangent, force, -(half**2) * rate / (3 * n))
+    force = -(along * shapes.tangent / ratio + across * normal) / n
+    torque = _joint_torques(shapes.place, shapes.half * shapes.tangent, force, -(shapes.half**2) * rate / (3 * n))
     power = -np.sum(force * velocity, (1, 2))
-    centre, turn = path(motion, shape, ratio)
+    centre, turn = path(motion, shapes, ratio)
     signals = {
         "centre": motion.centre,
         "rod_angle": motion.rod_angle,

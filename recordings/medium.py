@@ -17,7 +17,7 @@ import numpy as np
 from gymnosoma.envs.core.arguments import number, shown, whole
 from gymnosoma.envs.worm import medium
 
-from .body import Progress, directions, silent
+from .body import Progress, directions, rotated, silent
 from .motion import FINER, Motion, known_frames, simulate_recording
 from .units import Array, runs
 
@@ -151,40 +151,49 @@ class _Resistance(NamedTuple):
         return np.asarray(np.linalg.solve(matrix, -force[..., None])[..., 0], float)
 
 
-class Shape(NamedTuple):
+class Shapes(NamedTuple):
     """Motion of the rods relative to the body's centre and mean heading.
 
-    ``tangent``, ``place`` and ``velocity`` (T, n, 2) and ``rate`` (T, n) belong to the rods. ``heading_rate`` (T,) and
-    ``centre_rate`` (T, 2) are the measured rates of mean heading and centre, which are subtracted.
+    ``half`` (m) is half the length of a rod. ``tangent``, ``place`` and ``velocity`` (T, n, 2) and ``rate`` (T, n)
+    belong to the rods. ``measured`` (T, 3) are the rates of the centre and the mean heading, which are subtracted.
     """
 
+    half: float
     tangent: Array
     place: Array
     velocity: Array
     rate: Array
-    heading_rate: Array
-    centre_rate: Array
+    measured: Array
+
+    def resistance(self) -> _Resistance:
+        """Return the medium's resistance to the body."""
+        around, parts = rotated(self.place), list[Array]()
+        for axis in (self.tangent, rotated(self.tangent)):
+            arm = np.concatenate([axis, np.sum(axis * around, -1, keepdims=True)], -1)
+            parts += [np.swapaxes(arm, 1, 2) @ arm, np.sum(arm * np.sum(axis * self.velocity, -1, keepdims=True), 1)]
+        along, along_shape, across, across_shape = parts
+        across[:, 2, 2] += self.place.shape[1] * self.half**2 / 3.0
+        return _Resistance(along, across, along_shape, across_shape)
+
+    def rod_velocities(self, ratio: float) -> tuple[Array, Array]:
+        """Return the velocities (T, n, 2), m/s, and rates (T, n), rad/s, at which total force and torque are 0."""
+        velocity = self.resistance().velocity(ratio)
+        turning = velocity[:, 2, None]
+        return velocity[:, None, :2] + turning[..., None] * rotated(self.place) + self.velocity, turning + self.rate
 
 
-def shape_of(motion: Motion) -> Shape:
+def shapes_of(motion: Motion) -> Shapes:
     """Compute the shapes of a motion, and the rates of its centre and heading."""
     from scipy.interpolate import CubicSpline  # slow to import
 
-    n, seconds = motion.rod_angle.shape[1], motion.time - motion.time[0]
-    rate = CubicSpline(seconds, motion.rod_angle)(seconds, 1)
-    turning = rate.mean(1)
-    tangent = directions(motion.rod_angle)
-    half = motion.length / (2 * n)
-    rate -= turning[:, None]
-    place, swing = (_from_head(each) for each in (half * tangent, half * rate[..., None] * rotated(tangent)))
-    centre_rate = CubicSpline(seconds, motion.centre)(seconds, 1)
-    place, swing = (each - each.mean(1, keepdims=True) for each in (place, swing))
-    return Shape(tangent, place, swing, rate, turning, centre_rate)
-
-
-def rotated(vectors: Array) -> Array:
-    """Return vectors (..., 2) turned to the left by a right angle."""
-    return np.stack([-vectors[..., 1], vectors[..., 0]], -1)
+    half, seconds = motion.length / (2 * motion.rod_angle.shape[1]), motion.time - motion.time[0]
+    tangent, rate = directions(motion.rod_angle), CubicSpline(seconds, motion.rod_angle)(seconds, 1)
+    turning = rate.mean(1, keepdims=True)
+    rate -= turning
+    place, velocity = (_from_head(each) for each in (half * tangent, half * rate[..., None] * rotated(tangent)))
+    place, velocity = (each - each.mean(1, keepdims=True) for each in (place, velocity))
+    measured = np.concatenate([CubicSpline(seconds, motion.centre)(seconds, 1), turning], 1)
+    return Shapes(half, tangent, place, velocity, rate, measured)
 
 
 def _from_head(half: Array) -> Array:
@@ -192,28 +201,13 @@ def _from_head(half: Array) -> Array:
     return np.asarray(np.cumsum(2.0 * half, 1) - half)
 
 
-def _resistance(shape: Shape, length: float) -> _Resistance:
-    n = shape.tangent.shape[1]
-    normal, around = rotated(shape.tangent), rotated(shape.place)
-    parts: list[Array] = []
-    for axis in (shape.tangent, normal):
-        arm = np.concatenate([axis, np.sum(axis * around, -1, keepdims=True)], -1)
-        parts += [np.swapaxes(arm, 1, 2) @ arm, np.sum(arm * np.sum(axis * shape.velocity, -1, keepdims=True), 1)]
-    along, along_shape, across, across_shape = parts
-    across[:, 2, 2] += n * (length / (2 * n)) ** 2 / 3.0
-    return _Resistance(along, across, along_shape, across_shape)
-
-
 class _Windows:
     """Displacements of a motion in windows, as measured and as predicted for a medium."""
 
     def __init__(self, motion: Motion, window: float) -> None:
-        rate = motion.rate * FINER
-        shape = shape_of(motion)
-        self._motion, self.length = motion, motion.length
-        self._resistance = _resistance(shape, motion.length)
-        self._step = 1.0 / rate
-        self._measured = np.concatenate([shape.centre_rate, shape.heading_rate[:, None]], 1)
+        rate, shapes = motion.rate * FINER, shapes_of(motion)
+        self._motion, self.length, self._step = motion, motion.length, 1.0 / rate
+        self._resistance, self._measured = shapes.resistance(), shapes.measured
         self._scale = np.array([1.0, 1.0, TURN * motion.length])
         size, trim = round(window * rate), round(TRIM * window * rate)
         reliable = motion.reliable
@@ -310,7 +304,7 @@ class _Piece:
     def bootstrap(self, repeats: int, seed: int, number: int) -> None:
         """Solve simulated recordings of the shapes in the fitted medium, with the noise of the original recording."""
         motion = self.motion
-        centre, turn = path(motion, shape_of(motion), float(ratio_of(self.sigma)))
+        centre, turn = path(motion, shapes_of(motion), float(ratio_of(self.sigma)))
         shapes = (motion.rod_angle + turn[:, None])[::FINER], centre[::FINER]
         rngs = [np.random.default_rng([seed, number, draw]) for draw in range(repeats)]
         solutions = [self.solve(_Windows(simulate_recording(motion, *shapes, rng), self.window)) for rng in rngs]
@@ -476,14 +470,7 @@ def _check(worm: _Piece, name: str) -> None:
         )
 
 
-def rod_velocities(motion: Motion, shape: Shape, ratio: float) -> tuple[Array, Array]:
-    """Return the rods' velocities (T, n, 2) in m/s and rates (T, n) in rad/s at which total force and torque are 0."""
-    velocity = _resistance(shape, motion.length).velocity(ratio)
-    turning = velocity[:, 2, None]
-    return velocity[:, None, :2] + turning[..., None] * rotated(shape.place) + shape.velocity, turning + shape.rate
-
-
-def path(motion: Motion, shape: Shape, ratio: float) -> tuple[Array, Array]:
+def path(motion: Motion, shapes: Shapes, ratio: float) -> tuple[Array, Array]:
     """Compute the path of the shapes in a medium, from the measured initial position and heading.
 
     In long gaps, the displacement is that between the measured positions.
@@ -492,15 +479,13 @@ def path(motion: Motion, shape: Shape, ratio: float) -> tuple[Array, Array]:
         centre (T, 2): Position of the centre, m.
         turn (T,): Angle to add to the measured headings, rad.
     """
-    velocity = _resistance(shape, motion.length).velocity(ratio)
-    measured = np.concatenate([shape.centre_rate, shape.heading_rate[:, None]], 1)
-    velocity = np.where(motion.reliable[:, None], velocity, measured)
+    velocity = np.where(motion.reliable[:, None], shapes.resistance().velocity(ratio), shapes.measured)
     step = np.diff(motion.time)
 
     def total(rate: Array) -> Array:
         return np.concatenate([[0.0], np.cumsum(0.5 * (rate[1:] + rate[:-1]) * step)])
 
-    turn = total(velocity[:, 2] - shape.heading_rate)
+    turn = total(velocity[:, 2] - shapes.measured[:, 2])
     c, s = np.cos(turn), np.sin(turn)
     x, y = velocity[:, 0], velocity[:, 1]
     return motion.centre[0] + np.stack([total(c * x - s * y), total(s * x + c * y)], 1), turn

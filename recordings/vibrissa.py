@@ -206,7 +206,7 @@ def free_forces(base: RecordedBase, params: WhiskerParams | None = None) -> Traj
 def _check_gaps(measured: NDArray[np.int64], rate: float, fastest: float | None = None) -> None:
     """Raise ValueError if measured frames have a longer gap than the fastest motion (Hz), if known, allows."""
     longest = max(float(GAP), rate / (GAPS * max(fastest or 1.0, 1.0)))
-    limit = f"{longest:.0f} frames" if fastest else f"{longest:.0f} frames, or fewer in fast motion"
+    limit = f"{int(longest)} frames" if fastest else f"{int(longest)} frames, or fewer in fast motion"
     for before in np.flatnonzero(np.diff(measured) - 1 > longest):
         start, stop = int(measured[before]) + 1, int(measured[before + 1])
         raise ValueError(
