@@ -7,8 +7,7 @@ Each file gives one or more of three things, and its first lines name the tests 
 | `lanes` | x | | |
 | `maths` | x | x | |
 | `jit` | x | x | |
-| `dispatcher` | | x | |
 | `target` | x | | x |
 | `lowering` | | | x |
-| `cache` | | | x |
+| `cache` | | x | x |
 """

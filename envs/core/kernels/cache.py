@@ -1,7 +1,8 @@
-"""Cache of compiled kernels on disk, which all processes share.
+"""Cache of compiled kernels on disk, which all processes share, and dispatchers of numba that use it.
 
-Saves compile time; a kernel from the cache is the one that was compiled. `test_kernel_cache.py` fails if a version of
-numba changes how compiled functions are saved and loaded, or how a dispatcher calls its cache.
+Saves compile time, and keeps bits equal: machine code is only called with the records it was compiled for.
+`test_kernel_cache.py` fails if a version of numba changes the names of types, how compiled functions are saved and
+loaded, or how a dispatcher calls its cache.
 
 The key of a kernel consists of its module and name, the types of its arguments, the CPU, and a digest of its code, of
 the functions it calls and of the constants it reads, from all files. An edit recompiles only the kernels it changes,
@@ -41,11 +42,12 @@ from typing import Any
 
 import numba
 import numpy as np
-from numba.core import serialize
+from numba.core import serialize, types
 from numba.core.caching import NullCache
 from numba.core.compiler import CompileResult
-from numba.core.registry import cpu_target
+from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.runtime.nrt import rtsys
+from numba.extending import models, register_model
 
 from ..files import is_own
 
@@ -69,7 +71,7 @@ def find_folder() -> Path:
     checked = " checked" if getattr(numba.config, "BOUNDSCHECK", None) else ""
     digest = hashlib.sha256(f"{numba.__version__} {sys.implementation.cache_tag}{checked}".encode())
     with contextlib.suppress(OSError):  # installed without sources
-        for name in ("dispatcher", "jit", "lowering", "target"):
+        for name in ("cache", "jit", "lowering", "target"):
             digest.update(Path(__file__).with_name(f"{name}.py").read_bytes())
     return Path(root).absolute() / digest.hexdigest()[:16]
 
@@ -266,6 +268,66 @@ class Cache(NullCache):
                 os.unlink(self._lock.lock_file)
             self._lock.release()
             self._lock = None
+
+
+class KernelRecord(types.Record):
+    """Record type whose name in machine code is made from its layout, and that is not converted to other records.
+
+    The name of numba's own type is a counter within a process. Two layouts compiled in two processes may get the same
+    number, and a third process that loads both from a cache would then call the kernels of one with data of the other.
+    """
+
+    @functools.cached_property
+    def mangling_args(self) -> tuple[str, tuple[int]]:
+        """Name of the type in machine code."""
+        return "Record", (int.from_bytes(hashlib.sha256(str(self).encode()).digest()[:7]),)
+
+    def can_convert_to(self, context: Any, other: Any) -> None:
+        """Keep records with equal first fields apart."""
+
+
+register_model(KernelRecord)(models.RecordModel)
+
+
+@functools.cache
+def own(kind: Any) -> Any:
+    """Return a type with `KernelRecord` in place of numba's records."""
+    if isinstance(kind, types.Record):
+        fields: Any = [(name, {**each._asdict(), "type": own(each.type)}) for name, each in kind.fields.items()]
+        return KernelRecord(fields, kind.size, kind.aligned)
+    if isinstance(kind, types.NestedArray):
+        return types.NestedArray(own(kind.dtype), kind.shape)
+    if isinstance(kind, types.Array):
+        return kind.copy(dtype=own(kind.dtype))
+    if isinstance(kind, types.Tuple | types.UniTuple):
+        kinds = tuple(map(own, kind.types))
+        return kind if kinds == kind.types else types.Tuple(kinds)
+    return kind
+
+
+_CPUDispatcher: Any = CPUDispatcher
+
+
+class Dispatcher(_CPUDispatcher):
+    """Compiles a function for each signature, with `KernelRecord` for records."""
+
+    inline = False
+    """Whether the kernel is inlined into its callers."""
+    stepping = False
+    """Whether the kernel is a loop that steps rows."""
+    wide = False
+    """Whether such a loop has vectors of 512 bits, see `batch_kernel`."""
+
+    def compile(self, sig: Any) -> Any:
+        """Compile the function for a tuple of argument types, and return its entry point."""
+        kinds = tuple(map(own, sig))
+        try:
+            entry = super().compile(kinds)
+        finally:
+            self._cache.flush()
+        if kinds != sig:
+            self._insert([kind._code for kind in sig], entry, False)
+        return entry
 
 
 CODE = """

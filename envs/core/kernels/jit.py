@@ -22,8 +22,7 @@ from llvmlite import ir
 from numba import prange
 from numba.extending import intrinsic, lower_cast
 
-from .cache import Cache, compiled
-from .dispatcher import Dispatcher, as_array
+from .cache import Cache, Dispatcher, compiled
 
 __all__ = ["callback", "compiled", "fence", "inlined", "kernel", "prange", "serial_and_threaded"]
 __all__ += ["add_scaled", "fetch_add", "rebound", "stream", "uncached", "variant"]
@@ -39,6 +38,12 @@ TESTED = (0, 63), (0, 68)
 PLAIN = os.environ.get("GYMNOSOMA_PLAIN_NUMBA", "0") not in ("", "0")
 PLAIN = PLAIN or not TESTED[0] <= tuple(map(int, numba.__version__.split(".")[:2])) <= TESTED[1]
 """Whether numba compiles in its standard way."""
+
+
+def as_array(context: Any, builder: Any, old: Any, new: Any, value: Any) -> Any:
+    """Cast a field of a record to an array; numba's own cast refuses fields of these records."""
+    return value
+
 
 _DISPATCHER: Any = Dispatcher
 if PLAIN:

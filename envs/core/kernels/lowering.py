@@ -15,7 +15,8 @@ from numba.core import cgutils, types
 from numba.core.imputils import Registry
 from numba.np import arrayobj
 
-from .dispatcher import KernelRecord, as_array
+from .cache import KernelRecord
+from .jit import as_array
 
 REGISTRY = Registry("gymnosoma")
 """Implementations for this target alone."""

@@ -34,7 +34,7 @@ from numba.core.runtime.nrt import rtsys
 from numba.core.sigutils import normalize_signature
 from numba.extending import models, register_model
 
-from .dispatcher import Dispatcher, own
+from .cache import Dispatcher, own
 
 NAME = "gymnosoma"
 """Name of the target."""
