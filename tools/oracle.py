@@ -19,7 +19,8 @@ import numpy as np
 import tyro
 from numpy.typing import NDArray
 
-from gymnosoma.agents.controllers.lamprey import WAVES, SteeredWave
+from gymnosoma.agents.controllers import references
+from gymnosoma.agents.controllers.lamprey import SteeredWave
 from gymnosoma.agents.controllers.neuromechanic import IntegralReflex
 from gymnosoma.agents.controllers.worm import SteeredSine
 from gymnosoma.agents.learning.search import Evolution
@@ -119,7 +120,7 @@ class PlannedWave(SteeredWave):
     """Steered wave with a ``plan`` (B, K) added to its bias, linear between K knots over ``duration`` (s)."""
 
     def __init__(self, task: Any, plan: Floats, duration: float, **parameters: Any) -> None:
-        super().__init__(task, **{**WAVES[type(task)], **parameters})
+        super().__init__(task, **{**references(type(task))["wave"].parameters, **parameters})
         self._knots, self._duration = plan, duration
 
     def _plan(self, t: Floats) -> Floats:

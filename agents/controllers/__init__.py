@@ -1,22 +1,30 @@
 """Controllers of the animals, with one module per animal, and the references of the tasks.
 
-The table ``REFERENCES`` of an animal's module lists the references of each task class. For animals in other packages,
-the table belongs to the package's module ``controllers``. References are optional.
+The table ``REFERENCES`` of an animal's module lists the references of each task class. Those of the package's animals
+are data, see `read_references`. For animals in other packages, the table belongs to the package's module
+``controllers``. References are optional.
 """
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
+from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from gymnosoma.envs.core.arguments import choice
 from gymnosoma.envs.core.env.task import Task
+from gymnosoma.envs.core.files import read_toml
 from gymnosoma.envs.core.model.animal import Animal
 from gymnosoma.envs.core.model.control import Controller, Schedule, TaskController
+
+from ..support.schema import read
 
 
 @dataclass(frozen=True)
@@ -32,16 +40,49 @@ class Reference:
 
     Only references with bounds are searched.
     """
-
-
-def drop_task(make: Callable[..., Any], *values: float, **constants: Any) -> Callable[..., Any]:
-    """Adapt a constructor that does not take the task for use in a `Reference`, with some parameters fixed."""
-    return lambda task, **parameters: make(*values, **constants, **parameters)
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """Parameters of ``make`` that differ from its defaults."""
 
 
 References = dict[type[Task], dict[str, Reference]]
 """References by name for each task of an animal. The first is the animal's own controller, ``baseline``. If there is no
 trained policy, the benchmark replays the second."""
+
+Law = Callable[..., Controller | TaskController]
+"""Function of the task and parameters that creates a controller."""
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """Table of a reference in ``references.toml``: its law, their arguments, and the origin of the parameters."""
+
+    law: str
+    about: str = ""
+    env: dict[str, Any] = field(default_factory=dict)
+    parameters: dict[str, Any] = field(default_factory=dict)
+    bounds: dict[str, list[float]] = field(default_factory=dict)
+
+
+def read_references(animal: str, tasks: Iterable[type[Task]], laws: Mapping[str, Law]) -> References:
+    """Read the references of an animal's tasks from ``assets/<animal>/references.toml``.
+
+    The file has a table ``[Task.name]`` for each reference.
+
+    Raises:
+        ValueError: If a table is invalid; names it.
+    """
+    kinds = {task.__name__: task for task in tasks}
+    path = Path(str(resources.files("gymnosoma.assets").joinpath(animal, "references.toml")))
+    references: References = {}
+    for task, tables in read_toml(path).items():
+        choice(f"{path.name}: task", task, kinds)
+        for name, table in tables.items():
+            entry = read(_Entry, table, f"{path.name}: {task}.{name}")
+            choice(f"{path.name}: {task}.{name}: law", entry.law, laws)
+            bounds = {key: (low, high) for key, (low, high) in entry.bounds.items()}
+            make = partial(laws[entry.law], **entry.parameters)
+            references.setdefault(kinds[task], {})[name] = Reference(make, entry.env, bounds, entry.parameters)
+    return references
 
 
 def module_of(task: type) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,7 @@ class ConstantValues:
 
     reads = ()
 
-    def __init__(self, *values: float) -> None:
+    def __init__(self, task: Any, values: Sequence[float]) -> None:
         self.values = values
 
     def choose(self, t: Floats, fields: Values, first: Flags) -> Floats:

@@ -17,7 +17,7 @@ from gymnosoma.envs.lamprey.steering import Steering as Heading
 from gymnosoma.envs.lamprey.steering import command
 from gymnosoma.envs.lamprey.tasks import BRAINSTEM, Economy, Escape, Waypoints
 
-from . import Reference, References
+from . import Law, read_references
 from .base import ByHand, RowMemory, moved, pressed
 
 BY_JOINT = ("motoneuron", "muscle")
@@ -124,18 +124,18 @@ class SteeredCPG(LampreyCPG):
 class EscapeTurn(SteeredCPG):
     """Steered cord that starts with a bend of the whole body to the side of the goal if the bearing is large.
 
-    This turn is not from Ekeberg's paper; its form and parameters were fitted to the task. The bend lasts ``turn``
+    This turn is not from Ekeberg's paper. The bend lasts ``turn``
     (s/rad) times the excess of the initial bearing over ``ahead`` (rad). ``level``, ``gain`` and ``limit`` are
     parameters of the subsequent `WaypointSteering`.
     """
 
     def __init__(
         self,
-        level: float = 0.657,
-        gain: float = 0.444,
-        limit: float = 0.6,
-        turn: float = 0.08,
-        ahead: float = 0.7,
+        level: float,
+        gain: float,
+        limit: float,
+        turn: float,
+        ahead: float,
         control_rate: float = 50.0,
         drive: str = "motoneuron",
     ) -> None:
@@ -314,56 +314,9 @@ def _own(task: Any, **steering: Any) -> Controller:
     return _waypoints(task, **asdict(task.steering) | {"goal": goal} | steering)
 
 
-_STEERING = {"level": (0.12, 0.7), "gain": (0.05, 1.0), "limit": (0.05, 0.3)}
+LAWS: dict[str, Law] = {"cord": _own, "wave": SteeredWave, "turn": _driver(EscapeTurn)}
 
-WAVES: Mapping[type, Mapping[str, float]] = {
-    Economy: {
-        "frequency": 1.811,
-        "wavelength": 2.389,
-        "head": 1.44,
-        "tail": 0.188,
-        "gain": 0.83,
-        "integral": 0.095,
-        "limit": 0.519,
-        "offset": -0.552,
-        "strengthening": 0.416,
-        "quickening": 0.655,
-    },
-    Escape: {"frequency": 4.5, "wavelength": 0.808, "head": 0.414, "tail": 1.879, "gain": 0.186},
-    Waypoints: {"frequency": 2.156, "wavelength": 1.461, "head": 0.873, "tail": 0.587, "gain": 0.357, "offset": -0.092},
-}
-"""Parameters of the `SteeredWave` of each task.
-
-It observes the goal and the remaining time, but neither current nor weak side. The parameters were optimised with
-CMA-ES on episodes with seeds from 700000: 10 for Economy on 48 episodes, 5 for Escape on 40, 6 for Waypoints on 16.
-"""
-
-_MOTONEURON = {"actions": "motoneuron"}
-
-
-def _steered_wave(task: Any, **parameters: Any) -> Controller:
-    return SteeredWave(task, **{**WAVES[type(task)], **parameters})
-
-
-def _wave_of(kind: type) -> Reference:
-    """Create the reference `SteeredWave` of a task, with bounds around its optimised parameters."""
-    around = {name: (0.5 * value, 1.5 * value) for name, value in WAVES[kind].items()}
-    return Reference(_steered_wave, _MOTONEURON, {name: around[name] for name in ("frequency", "tail", "gain")})
-
-
-REFERENCES: References = {
-    Economy: {"baseline": Reference(_own, _MOTONEURON, _STEERING), "wave": _wave_of(Economy)},
-    Waypoints: {"baseline": Reference(_own, _MOTONEURON, _STEERING), "wave": _wave_of(Waypoints)},
-    Escape: {
-        "baseline": Reference(_own, _MOTONEURON, _STEERING),
-        "wave": _wave_of(Escape),
-        "turn": Reference(
-            _driver(EscapeTurn),
-            _MOTONEURON,
-            bounds={"level": (0.3, 0.8), "gain": (0.05, 1.0), "limit": (0.1, 0.8), "turn": (0.0, 0.2), "ahead": (0, 2)},
-        ),
-    },
-}
+REFERENCES = read_references("lamprey", (Economy, Waypoints, Escape), LAWS)
 
 
 def _joints(animal: Any) -> int:

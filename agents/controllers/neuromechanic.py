@@ -14,7 +14,7 @@ from gymnosoma.envs.neuromechanic.hindlimb import LARGEST_REFLEX, PAW_FORCE, POS
 from gymnosoma.envs.neuromechanic.standing import DAMPING, STIFFNESS
 from gymnosoma.envs.neuromechanic.tasks import HindlimbHold, Pose, StandGains
 
-from . import Reference, References
+from . import Law, read_references
 from .base import ByHand, moved, pressed
 
 
@@ -173,10 +173,9 @@ def _least_stress(task: HindlimbHold) -> Controller:
     return ConstantDrive(equilibrate(task.animal, POSTURE, reaction=PAW_FORCE).activation)
 
 
-def _stable_reflex(
-    task: HindlimbHold, stretch_gain: float = HindlimbHold.stretch_gain, rate_gain: float = HindlimbHold.rate_gain
-) -> Controller:
-    return StretchReflex(task, stretch_gain, rate_gain, task.stable_pattern)
+def _stretch_reflex(task: HindlimbHold, pattern: str = "pattern", **gains: float) -> Controller:
+    """Return the reflex on one of the task's patterns."""
+    return StretchReflex(task, pattern=getattr(task, pattern), **gains)
 
 
 def _gains(task: StandGains, stiffness: float = STIFFNESS, damping: float = DAMPING) -> Controller:
@@ -184,22 +183,13 @@ def _gains(task: StandGains, stiffness: float = STIFFNESS, damping: float = DAMP
     return ConstantDrive(np.array([0.0, stiffness, damping]))
 
 
-_EXCITATION = {"actions": "excitation"}
-_GAINS = {"stiffness": (0.0, StandGains.largest_stiffness), "damping": (0.0, StandGains.largest_damping)}
-
-REFERENCES: References = {
-    HindlimbHold: {
-        "baseline": Reference(_stable_reflex, _EXCITATION, {"stretch_gain": (0.0, 100.0), "rate_gain": (0.0, 3.0)}),
-        "central_reflex": Reference(StretchReflex, _EXCITATION),
-        "integral": Reference(
-            IntegralReflex,
-            _EXCITATION,
-            {"stretch_gain": (0.0, 60.0), "rate_gain": (0.0, 2.0), "integral": (0.0, 30.0), "lead": (0.0, 1.0)},
-        ),
-        "constant": Reference(lambda task: ConstantDrive(task.pattern), _EXCITATION),
-        "least_stress": Reference(_least_stress, _EXCITATION),
-        "most_stable": Reference(lambda task: ConstantDrive(task.stable_pattern), _EXCITATION),
-    },
-    StandGains: {"baseline": Reference(_gains, {"actions": "gains"}, _GAINS)},
-    Pose: {"baseline": Reference(Pull, bounds={"gain": (0.1, 10.0), "damping": (0.0, 0.5)})},
+LAWS: dict[str, Law] = {
+    "stretch_reflex": _stretch_reflex,
+    "integral_reflex": IntegralReflex,
+    "pattern": lambda task, pattern: ConstantDrive(getattr(task, pattern)),
+    "least_stress": _least_stress,
+    "gains": _gains,
+    "pull": Pull,
 }
+
+REFERENCES = read_references("neuromechanic", (HindlimbHold, StandGains, Pose), LAWS)

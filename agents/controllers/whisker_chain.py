@@ -15,7 +15,7 @@ from gymnosoma.envs.whisker_chain.analysis import static_stiffness
 from gymnosoma.envs.whisker_chain.params import table
 from gymnosoma.envs.whisker_chain.tasks import ACCELERATION, RATE, Hold, Localize, Tap, Whisk, WhiskerTask
 
-from . import Reference, References, drop_task
+from . import Law, read_references
 from .base import ByHand, ConstantValues, RowMemory, moved, pressed
 
 
@@ -341,55 +341,22 @@ class Steering(ByHand):
         return values
 
 
-def _through_muscle(kind: Callable[..., StatefulController], **constants: Any) -> Callable[..., Muscular]:
+def _through_muscle(kind: Callable[..., StatefulController]) -> Callable[..., Muscular]:
     """Return a factory of controllers of a ``kind``, with the control rate of their task and acting on its muscle."""
-    return lambda task, **values: Muscular(kind(control_rate=task.control_rate, **(constants | values)), task)
+    return lambda task, **values: Muscular(kind(control_rate=task.control_rate, **values), task)
 
 
-_COMMANDED = {"actions": "trajectory"}
-
-REFERENCES: References = {
-    Localize: {
-        # Inputs: wrench, angle and rate of the base, and the statics of the whisker. The 4 parameters of the baseline
-        # are our choice; those of quick are one of six sets, tested in 256 episodes each from seed 700000. guess has no
-        # inputs; its 2 parameters are the middles of the ranges.
-        "baseline": Reference(
-            _through_muscle(Localizer),
-            _COMMANDED,
-            {"speed": (1.0, 10.0), "threshold": (0.6e-6, 2e-6), "stop": (0.02, 0.1), "wait": (0.03, 0.15)},
-        ),
-        "quick": Reference(_through_muscle(Localizer, speed=4.0, threshold=1e-6, stop=0.04, wait=0.05), _COMMANDED),
-        "guess": Reference(drop_task(ConstantValues, 0.0, 0.65, 0.1, 1.0), _COMMANDED),
-    },
-    Tap: {
-        # Inputs: Fx, angle and rate of the base, and the time to the end of the window. The 2 parameters of the
-        # baseline are our choice. remembers has 3: the threshold of the baseline, and one of three pairs in 256
-        # episodes each from seed 700000, with a margin against missing the peg (the best pair returned 0.003 more).
-        # The paper's half sines use angle and rate, and touch once.
-        "baseline": Reference(_through_muscle(Tapper), _COMMANDED, {"speed": (1.0, 8.0), "threshold": (0.5e-6, 2e-6)}),
-        "remembers": Reference(_through_muscle(Tapper, speed=2.0, remembers=0.0275), _COMMANDED),
-        **{f"half_sine_{f}_hz": Reference(_through_muscle(HalfSineTap, frequency=f), _COMMANDED) for f in (4, 8, 16)},
-    },
-    Hold: {
-        # Inputs: M, the goal, and the rate of the base. The 2 parameters of the baseline are our choice. The gain of
-        # firm is the largest of five in 256 episodes each from seed 700000 without chatter and with a vibration of the
-        # base at least a quarter below the limit. Gains above 1.7e7 shake the base more than an animal does: 65 to
-        # 68 rad/s^2 above 60 Hz at 1.7e7, 70 to 72 at 1.8e7 (32 episodes from seed 700000, all integrals); limit 70.
-        "baseline": Reference(_through_muscle(Holder), _COMMANDED, {"gain": (5e5, 1.7e7), "integral": (0.0, 3e8)}),
-        "firm": Reference(_through_muscle(Holder, gain=1.4e7), _COMMANDED),
-    },
-    Whisk: {
-        # The animal's whisk is the paper's, 8 Hz and 20 degrees. Inputs of the others: angle and rate of the base, and
-        # the observed goal. The gain of follower (1 parameter) was selected in 96 episodes from seed 700000; gain and
-        # fading of foresees (2 parameters) among five sets in 64 episodes each from seed 40000. foresees with gains
-        # above 60 exceeds the limit on vibration, 70 rad/s^2 above 60 Hz: 67 at a gain of 60, 88 at 120.
-        "baseline": Reference(_through_muscle(SineWhisk), _COMMANDED),
-        "follower": Reference(_through_muscle(Follower), _COMMANDED, {"gain": (10.0, 120.0)}),
-        "foresees": Reference(
-            _through_muscle(Follower, gain=30.0, fading=0.5), _COMMANDED, {"gain": (10.0, 60.0), "fading": (0.5, 0.95)}
-        ),
-    },
+LAWS: dict[str, Law] = {
+    "localizer": _through_muscle(Localizer),
+    "tapper": _through_muscle(Tapper),
+    "half_sine": _through_muscle(HalfSineTap),
+    "holder": _through_muscle(Holder),
+    "whisk": _through_muscle(SineWhisk),
+    "follower": _through_muscle(Follower),
+    "constant": ConstantValues,
 }
+
+REFERENCES = read_references("whisker_chain", (Localize, Tap, Hold, Whisk), LAWS)
 
 DRIVES: Mapping[str, Callable[..., Controller]] = {
     "whisk": lambda animal, **parameters: SineWhisk(**parameters),

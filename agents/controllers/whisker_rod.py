@@ -15,7 +15,7 @@ from gymnosoma.envs.core.model.control import Controller, Flags, Floats, Schedul
 from gymnosoma.envs.whisker_rod import tasks
 from gymnosoma.envs.whisker_rod.tasks import CENTRE, DISTANCES, FORCE, LEVELS, SETTLING, SLOPE, SPEEDS, Regulate, Sweep
 
-from . import Reference, References, drop_task
+from . import Law, read_references
 from .base import ByHand, ConstantValues, RowMemory, moved, pressed
 
 
@@ -128,28 +128,13 @@ class Steering(ByHand):
         return np.tile([self.speed, self.distance], (len(t), 1))
 
 
-_PLATE = {"actions": "plate"}
-
-REFERENCES: References = {
-    Sweep: {
-        # Inputs: the force on the base, and the displacement by actions. The parameters of the reflex (1) and of the
-        # tracker (3) are the best of three and five sets without saturated commands in 64 episodes each from seed
-        # 700000.
-        "baseline": Reference(lambda task: SwingTracker(task, gain=task.gain, rate_gain=0.0, frequency=0.0), _PLATE),
-        "tracker": Reference(
-            SwingTracker, _PLATE, {"gain": (0.02, 0.6), "rate_gain": (0.0, 0.3), "frequency": (3.0, 12.0)}
-        ),
-        "still": Reference(drop_task(ConstantValues, 0.0), _PLATE),
-        "paper": Reference(drop_task(ConstantValues, 0.0), {"plate_speed": 0.2, **_PLATE}),
-    },
-    Regulate: {
-        # Searched distances stay off the ends of the action (0.978 and 0.992 lengths), where no muscle stays for long.
-        # They are those at which force and distance were measured.
-        "baseline": Reference(drop_task(LevelKeeper), _PLATE, {"gain": (0.0, 0.1), "distance": (0.979, 0.991)}),
-        "steady": Reference(drop_task(LevelKeeper, gain=0.0), _PLATE),
-        "paper": Reference(drop_task(ConstantValues, 0.2, 0.98), _PLATE),
-    },
+LAWS: dict[str, Law] = {
+    "swing": SwingTracker,
+    "level": lambda task, **values: LevelKeeper(**values),
+    "constant": ConstantValues,
 }
+
+REFERENCES = read_references("whisker_rod", (Sweep, Regulate), LAWS)
 
 DRIVES: Mapping[str, Callable[..., Controller]] = {
     "sweep": lambda animal, speed=0.2: Schedule([0.0], [[speed, 0.0, 0.0]])

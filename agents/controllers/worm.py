@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gymnosoma.envs.core.arguments import choice
-from gymnosoma.envs.core.circuit.circuit import Circuit
 from gymnosoma.envs.core.model.control import Controller, Flags, Floats, Values
 from gymnosoma.envs.worm.animal import Worm
 from gymnosoma.envs.worm.kymogram import KymogramPlayback, SineKymogram
@@ -22,10 +21,8 @@ from gymnosoma.envs.worm.params import WormParams, medium_index
 from gymnosoma.envs.worm.steering import SteeringLaw
 from gymnosoma.envs.worm.tasks import Crawl, Escape, Follow, Reach, Swim
 
-from . import Reference, References
+from . import Law, read_references
 from .base import ByHand, RowMemory, moved, pressed
-
-_ANGLES = {"actions": "angles"}
 
 
 @dataclass(eq=False)
@@ -80,8 +77,7 @@ class WithoutCurl(RowMemory):
 class StagedWaves(WithoutCurl):
     """Escape in three stages (reverse, turn, run), each with a wave, and with a lateral bend during the turn.
 
-    It reads stage, side and joint angles. Its 12 parameters were optimised with CMA-ES: 56 generations of 14
-    candidates, each on 16 episodes with seeds from 700000.
+    It reads stage, side and joint angles.
 
     Args:
         waves: Amplitude (rad), wavenumber and frequency (Hz, negative for backward waves) of each stage.
@@ -90,11 +86,11 @@ class StagedWaves(WithoutCurl):
     """
 
     control_rate: float
-    waves: ArrayLike = ((0.081, 0.693, -0.343), (0.086, 0.475, 0.272), (0.084, 0.736, 0.31))
-    bend: float = 0.12
-    loss: float = 0.329
-    integral: float = 1.713
-    n_joints: int = 24
+    n_joints: int
+    waves: ArrayLike
+    bend: float
+    loss: float
+    integral: float
     reads = ("side", "stage", "joint_angle")
     memory = {"curl": 0.0, "phase": 0.0, "bend": 0.0, "wave": np.zeros(3)}
     settling = 0.2
@@ -119,8 +115,7 @@ class StagedWaves(WithoutCurl):
 class SteeredPlayback(WithoutCurl):
     """Recorded turn with corrections that follow a path: a bend towards the path, and a faster or slower playback.
 
-    It reads path and joint angles. Its 5 parameters were optimised with CMA-ES: 72 generations of 10 candidates, each
-    on 16 episodes with seeds from 700000.
+    It reads path and joint angles.
 
     Args:
         turn: Recorded turn.
@@ -134,10 +129,10 @@ class SteeredPlayback(WithoutCurl):
 
     turn: KymogramPlayback
     control_rate: float
-    integral: float = 2.31
-    bend: float = 190.0
-    limit: float = 0.086
-    pace: float = 4400.0
+    integral: float
+    bend: float
+    limit: float
+    pace: float
     reads = ("path", "joint_angle")
     memory = {"curl": 0.0, "clock": 0.0}
 
@@ -231,28 +226,20 @@ class Steering(ByHand):
         return (self.amplitude * np.minimum(t * self.frequency, 1.0))[:, None] * wave + self.bias
 
 
-_WAVE = {"amplitude": (0.1, 0.9), "wavenumber": (0.3, 2.5), "period": (0.15, 2.5)}
-_STEERED = {**_WAVE, "gain": (0.0, 0.6), "integral": (0.0, 0.2), "limit": (0.05, 0.6)}
-
-
 def _wave(task: Any, **wave: float) -> SineKymogram:
     return SineKymogram.for_medium(task.sigma, n_joints=task.animal.drive_size, **wave)
 
 
-def _steered(task: Any, gain: float | None = None, **wave: float) -> Controller:
-    steering = task.steering if gain is None else replace(task.steering, gain=gain)
-    return SteeredSine(_wave(task, **wave), steering)
+def _steered_wave(task: Any, **values: float) -> Controller:
+    """Create a wave, by default the paper's, with steering by the task's law to the target or desired direction."""
+    steers = {name: values.pop(name) for name in ("gain", "integral", "limit", "smoothing") if name in values}
+    wave = _wave(task, **values)
+    if "target" in task.layout.fields:
+        return SteeredSine(wave, replace(task.steering, **steers))
+    return SteeredSine(wave, replace(task.steering, **{"smoothing": wave.period, **steers}), "direction")
 
 
-def _forward(task: Any, wave: Any = None, **values: float) -> Controller:
-    """Create a wave, by default the paper's sine, with steering towards the desired direction."""
-    steers = {name: values.pop(name) for name in ("gain", "integral", "limit") if name in values}
-    wave = _wave(task, **values) if wave is None else wave
-    smoothing = getattr(wave, "period", 1.6)
-    return SteeredSine(wave, replace(task.steering, smoothing=smoothing, **steers), "direction")
-
-
-def _steered_playback(task: Any, gain: float = 0.88, **values: float) -> Controller:
+def _steered_playback(task: Any, gain: float, **values: float) -> Controller:
     return SteeredPlayback(_replayed(task, gain), task.control_rate, **values)
 
 
@@ -265,66 +252,16 @@ def _replayed(task: Any, gain: float = 1.0, pace: float = 1.0) -> KymogramPlayba
     return KymogramPlayback(gain * recorded.angles, pace * recorded.rate)
 
 
-_BOYLE = Reference(
-    CircuitWeights,
-    {"circuit": "boyle", "actions": "weights"},
-    dict.fromkeys(("stretch_B", "B_muscle", "B_antagonist"), (0.3, 3.0)),
-)
-"""The nervous system of Boyle, Berri & Cohen (2012), by default with its published weights."""
-
-_CORD = Reference(
-    CircuitWeights,
-    {"circuit": "ventral_cord", "actions": "weights"},
-    dict.fromkeys(Circuit.load("ventral_cord", "worm").weights, (0.0, 2.0)),
-)
-"""The oscillators of Olivares, Izquierdo & Beer (2021) with weights found by CMA-ES."""
-
-REFERENCES: References = {
-    Crawl: {
-        "baseline": Reference(_forward, _ANGLES, _STEERED),
-        # The six parameters were optimised with CMA-ES: 320 evaluations on 16 episodes of the training split, with
-        # muscle strengths from 0.8 to 1.18.
-        "best_sine": Reference(
-            lambda task: _forward(
-                task, amplitude=0.577, wavenumber=1.695, period=0.967, gain=0.445, limit=0.399, integral=0.0379
-            ),
-            _ANGLES,
-        ),
-        "boyle": _BOYLE,
-        "ventral_cord": _CORD,
-    },
-    Swim: {
-        "baseline": Reference(_forward, _ANGLES, _STEERED),
-        # Optimised as in Crawl.
-        "best_sine": Reference(
-            lambda task: _forward(
-                task, amplitude=0.573, wavenumber=0.639, period=0.4, gain=0.0574, limit=0.204, integral=0.134
-            ),
-            _ANGLES,
-        ),
-        "boyle": _BOYLE,
-    },
-    Reach: {
-        "baseline": Reference(_steered, _ANGLES, {"gain": (0.02, 0.3), **_WAVE}),
-        # It reads the target. Its 6 parameters were optimised with CMA-ES: 40 generations of 12 candidates, each on 16
-        # episodes with seeds from 700000.
-        "best_steered": Reference(
-            lambda task: SteeredSine(
-                _wave(task, amplitude=0.34, wavenumber=0.593, period=0.375),
-                SteeringLaw(task.control_rate, smoothing=0.192, gain=0.148, limit=0.403),
-            ),
-            _ANGLES,
-        ),
-    },
-    Escape: {
-        "baseline": Reference(_mirrored, _ANGLES, {"gain": (0.1, 1.1), "pace": (0.5, 3.0)}),
-        "staged": Reference(lambda task: StagedWaves(task.control_rate, n_joints=task.animal.drive_size), _ANGLES),
-    },
-    Follow: {
-        "baseline": Reference(_replayed, _ANGLES, {"gain": (0.5, 1.1), "pace": (0.8, 1.2)}),
-        "steered": Reference(_steered_playback, _ANGLES),
-    },
+LAWS: dict[str, Law] = {
+    "steered_wave": _steered_wave,
+    "staged_waves": lambda task, **values: StagedWaves(task.control_rate, task.animal.drive_size, **values),
+    "recording": _replayed,
+    "steered_recording": _steered_playback,
+    "turn": _mirrored,
+    "circuit": CircuitWeights,
 }
+
+REFERENCES = read_references("worm", (Crawl, Swim, Reach, Escape, Follow), LAWS)
 
 
 def _sine(animal: Worm, sigma: float | None = None, **changes: float) -> SineKymogram:

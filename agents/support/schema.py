@@ -49,7 +49,7 @@ def read(kind: type[T], value: Any, name: str) -> T:
     hints = _hints(kind)
     fields = {field.name.rstrip("_"): field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
     for key, field in fields.items():
-        if key not in value and field.default is dataclasses.MISSING:
+        if key not in value and field.default is field.default_factory is dataclasses.MISSING:
             raise ValueError(f"{name}: {key} is missing")
     for key in value:
         if key not in fields:

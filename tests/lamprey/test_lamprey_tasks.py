@@ -4,8 +4,8 @@ import gymnasium
 import numpy as np
 import pytest
 
+from gymnosoma.agents.controllers import references
 from gymnosoma.agents.controllers.lamprey import (
-    WAVES,
     SteeredWave,
     TravellingWave,
     WaypointSteering,
@@ -128,7 +128,7 @@ def test_a_wave_answers_each_row_by_its_own_parameters():
     task = task_of("gymnosoma/LampreyEconomy-v0", actions="motoneuron")
     rng = np.random.default_rng(0)
     signals = {"target": rng.normal(size=(3, 2)), "time_left": rng.uniform(1.0, 5.0, (3, 1))}
-    usual = WAVES[Economy]
+    usual = references(Economy)["wave"].parameters
 
     def drive(**given):
         wave, first = SteeredWave(task, **{**usual, **given}), np.ones(3, bool)
@@ -139,7 +139,7 @@ def test_a_wave_answers_each_row_by_its_own_parameters():
     at_the_goal = {"target": np.full((3, 2), 0.03), "time_left": signals["time_left"]}
     assert (SteeredWave(task, **usual).drive(np.zeros(3), at_the_goal, np.ones(3, bool)) == -1.0).all()
     with pytest.raises(ValueError, match="actions must be one of motoneuron, muscle, got 'brainstem'"):
-        SteeredWave(task_of("gymnosoma/LampreyEscape-v0", actions="brainstem"), **WAVES[Escape])
+        SteeredWave(task_of("gymnosoma/LampreyEscape-v0", actions="brainstem"), **references(Escape)["wave"].parameters)
 
 
 @pytest.mark.full
