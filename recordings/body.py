@@ -66,7 +66,7 @@ class Body:
         self.modes = np.polynomial.legendre.legvander(2.0 * self.middle - 1.0, order) * np.sqrt(2.0 * degree + 1.0)
         reach = np.clip(places[:, None] * count - np.arange(count), 0.0, 1.0) / count
         self._reach = reach - (1.0 - self.middle) / count
-        self._places = places
+        self.places = places
         # Prior of the coefficients: the spectrum of worms with up to two waves on the body.
         self._precision = np.concatenate([(np.maximum(degree, PRIOR) / PRIOR) ** 8.0 * (degree > 0), np.zeros(3)])
 
@@ -75,7 +75,7 @@ class Body:
         from scipy.interpolate import CubicSpline  # slow to import
 
         some = np.unique(np.linspace(0, points.shape[1] - 1, min(points.shape[1], self.order + 1)).round().astype(int))
-        slope = CubicSpline(self._places[some], points[:, some], axis=1)(self.middle, 1)
+        slope = CubicSpline(self.places[some], points[:, some], axis=1)(self.middle, 1)
         angle = np.unwrap(np.arctan2(slope[..., 1], slope[..., 0]), axis=1)
         length = np.mean(np.hypot(slope[..., 0], slope[..., 1]), 1)
         return np.concatenate([angle @ self.modes / len(self.middle), length[:, None], points.mean(1)], 1)
@@ -139,7 +139,7 @@ class Body:
             projection (2 P, 2 P): Matrix that maps small deviations to residuals.
             variance: Variance of the length, for deviations with a standard deviation of 1.
         """
-        _, slope = self._linear(np.zeros((1, len(self._places), 2)), unknown[None])
+        _, slope = self._linear(np.zeros((1, len(self.places), 2)), unknown[None])
         matrix = slope[0].T @ slope[0] + noise**2 * np.diag(self._precision)
         projection = np.eye(slope.shape[1]) - slope[0] @ np.linalg.solve(matrix, slope[0].T)
         return projection, float(np.linalg.inv(matrix)[-3, -3])
@@ -147,12 +147,12 @@ class Body:
     def points(self, modes: Array, length: float, centre: Array, head: Array, tail: Array) -> Array:
         """Return the points (N, P, 2) of midlines whose tips are missed by ``head`` and ``tail`` (N,)."""
         _, line = self._line(modes)
-        moved = head[:, None] * (1.0 - self._places) - tail[:, None] * self._places
+        moved = head[:, None] * (1.0 - self.places) - tail[:, None] * self.places
         return centre[:, None] + length * (line + moved[..., None] * self.tangent(modes))
 
     def tangent(self, modes: Array) -> Array:
         """Return the directions (N, P, 2) of the midlines at the points."""
-        near = np.minimum((self._places * len(self.middle)).astype(int), len(self.middle) - 1)
+        near = np.minimum((self.places * len(self.middle)).astype(int), len(self.middle) - 1)
         angle = modes[:, : self.order + 1] @ self.modes[near].T
         return directions(angle)
 

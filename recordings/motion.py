@@ -253,8 +253,6 @@ def _smoothed_motion(
     points: Array, measured: Flags, rate: float, order: int, n_rods: int, progress: Progress, first: int
 ) -> Motion:
     """Smooth midlines (N, P, 2) from frame ``first`` of a recording on, of which the first and last are measured."""
-    from scipy.ndimage import median_filter  # slow to import
-
     measured = measured.copy()
     reasons: dict[str, int] = {}
     total = int(measured.sum())
@@ -285,30 +283,8 @@ def _smoothed_motion(
         )
     frames = np.flatnonzero(measured)
     elsewhere = frames[~reject(_elsewhere(points[measured].mean(1), frames, median), ELSEWHERE)]
-    some = points[measured][:: max(1, int(measured.sum()) // SAMPLE)]
-    along = arc_length(some)
-    places, even_places = np.median(along / along[:, -1:], 0), np.linspace(0.0, 1.0, points.shape[1])
-    if np.abs(places - even_places).max() < UNEVEN:
-        places = even_places
-    body = Body(places, order, n_rods)
-    for _ in range(2):  # points of another spacing deviate along the body
-        unknown, residuals = body.fit(some, body.start(some), NOISE * median, STEPS)
-        shift = np.median(np.sum(residuals * body.tangent(unknown), -1) / unknown[:, -3:-2], 0)
-        places = np.concatenate([[0.0], (places + shift)[1:-1], [1.0]])
-        body = Body(places, order, n_rods)
-    noise = max(float(np.sqrt(np.median(np.mean(residuals**2, (1, 2))))), 1e-9 * median)
-    noise *= np.sqrt(2 * len(places) / max(np.trace(body.response(unknown[len(unknown) // 2], noise)[0]), 1.0))
-    lines = points[measured]
-    unknown, residuals = body.fit(lines, body.start(lines), noise, STEPS, progress)
-    # Start frames with another shape than their neighbours again, from these.
-    unknown[:, 0] = np.unwrap(unknown[:, 0])
-    near = median_filter(unknown, (5, 1), mode="nearest")
-    far = np.sum((unknown - near)[:, : order + 1] ** 2, 1) > FAR**2
-    if far.any():
-        again, deviation = body.fit(lines[far], near[far], noise, STEPS)
-        good = np.sum(deviation**2, (1, 2)) < 2.0 * np.sum(residuals[far] ** 2, (1, 2))
-        far[far] = good
-        unknown[far], residuals[far] = again[good], deviation[good]
+    body, noise = _calibrated(points[measured][:: max(1, int(measured.sum()) // SAMPLE)], order, n_rods, median)
+    unknown, residuals = _fitted(body, points[measured], noise, progress)
     size = np.sqrt(np.mean(residuals**2, (1, 2)))
     kept = reject(size > max(MISFIT * float(np.median(size)), FLOOR * median), "are no smooth line")
     unknown, residuals = unknown[kept], residuals[kept]
@@ -339,21 +315,46 @@ def _smoothed_motion(
             f"rate must be at least {LEAST_SAMPLING:g} frames per undulation, got {undulation:.3g}: record with at "
             f"least {np.ceil(LEAST_SAMPLING / undulation * rate):g} Hz"
         )
-    unknown, residuals, frames = unknown[:SAMPLE], residuals[:SAMPLE], np.flatnonzero(measured)[:SAMPLE]
-    noise, along_noise, spread = _noise(body, unknown, residuals, noise)
-    both = np.flatnonzero(np.diff(frames) == 1)
-    power = np.sum(0.5 * (residuals[both] ** 2 + residuals[both + 1] ** 2))
-    persistence = np.clip(np.sum(residuals[both] * residuals[both + 1]) / max(power, 1e-300), 0.0, MOST_PERSISTENT)
-    ends = np.mean((unknown[both + 1, -3] - unknown[both, -3]) ** 2) / 2 if len(both) else 0.0
-    # Subtract the noise of the points. The standard deviation of the sum of two independent |N(0, 1)| is 0.853.
-    jitter = np.sqrt(max(ends - spread * (1.0 - persistence), 0.0)) / 0.853
-    errors = noise, float(jitter), float(persistence), along_noise
+    frames = np.flatnonzero(measured)[:SAMPLE]
+    errors = _errors(body, unknown[:SAMPLE], residuals[:SAMPLE], frames, noise)
     notes = (f"rejected frames: {_listed(reasons)}",) if any(reasons.values()) else ()
     none = series[:0]
-    about = Motion(none, none, none, median, rate, measured, places, *errors, order=order, points=points)
-    motion = _continued(about, body, float(np.median(unknown[:, -3])), series)
+    about = Motion(none, none, none, median, rate, measured, body.places, *errors, order=order, points=points)
+    motion = _continued(about, body, float(np.median(unknown[:SAMPLE, -3])), series)
     gaps = _long_gaps(measured, motion.joint_angle, rate)
     return replace(motion, gaps=gaps, period=undulation / rate, notes=notes)
+
+
+def _calibrated(lines: Array, order: int, n_rods: int, length: float) -> tuple[Body, float]:
+    """Return the line model for the places of the points (N, P, 2), and a first estimate of the noise (m)."""
+    along = arc_length(lines)
+    places, even_places = np.median(along / along[:, -1:], 0), np.linspace(0.0, 1.0, lines.shape[1])
+    if np.abs(places - even_places).max() < UNEVEN:
+        places = even_places
+    body = Body(places, order, n_rods)
+    for _ in range(2):  # points of another spacing deviate along the body
+        unknown, residuals = body.fit(lines, body.start(lines), NOISE * length, STEPS)
+        shift = np.median(np.sum(residuals * body.tangent(unknown), -1) / unknown[:, -3:-2], 0)
+        body = Body(np.concatenate([[0.0], (body.places + shift)[1:-1], [1.0]]), order, n_rods)
+    noise = max(float(np.sqrt(np.median(np.mean(residuals**2, (1, 2))))), 1e-9 * length)
+    freedom = np.trace(body.response(unknown[len(unknown) // 2], noise)[0])
+    return body, noise * float(np.sqrt(2 * lines.shape[1] / max(freedom, 1.0)))
+
+
+def _fitted(body: Body, lines: Array, noise: float, progress: Progress) -> tuple[Array, Array]:
+    """Fit lines to all frames, again from their neighbours' shape if that differs; return unknowns and residuals."""
+    from scipy.ndimage import median_filter  # slow to import
+
+    unknown, residuals = body.fit(lines, body.start(lines), noise, STEPS, progress)
+    unknown[:, 0] = np.unwrap(unknown[:, 0])
+    near = median_filter(unknown, (5, 1), mode="nearest")
+    far = np.sum((unknown - near)[:, : body.order + 1] ** 2, 1) > FAR**2
+    if far.any():
+        again, deviation = body.fit(lines[far], near[far], noise, STEPS)
+        good = np.sum(deviation**2, (1, 2)) < 2.0 * np.sum(residuals[far] ** 2, (1, 2))
+        far[far] = good
+        unknown[far], residuals[far] = again[good], deviation[good]
+    return unknown, residuals
 
 
 def _smoothed(values: Array, measured: Flags, rate: float) -> Array:
@@ -476,11 +477,13 @@ def _undulation(shapes: Array, measured: Flags) -> float:
     return 2.0 * (count // 2)
 
 
-def _noise(body: Body, unknown: Array, residuals: Array, noise: float) -> tuple[float, float, float]:
-    """Return the noise of the points, its correlation along the body, and the variance of the length it causes."""
-    unit, middle = residuals.shape[1], unknown[len(unknown) // 2]
+def _errors(
+    body: Body, unknown: Array, residuals: Array, frames: NDArray[np.int64], noise: float
+) -> tuple[float, float, float, float]:
+    """Return noise, jitter, persistence and correlation along the body, as in `Motion`, from fits of ``frames``."""
+    count, middle = residuals.shape[1], unknown[len(unknown) // 2]
     matrix, variance = body.response(middle, noise)
-    distance = np.abs(np.subtract.outer(np.arange(unit), np.arange(unit)))
+    distance = np.abs(np.subtract.outer(np.arange(count), np.arange(count)))
     total = np.sum(residuals**2)
     ratio, power = np.sum(residuals[:, 1:] * residuals[:, :-1]) / max(total, 1e-300), total / len(residuals)
     best = np.inf, 0.0, 1.0
@@ -489,7 +492,13 @@ def _noise(body: Body, unknown: Array, residuals: Array, noise: float) -> tuple[
         lag = np.trace(expected[2:, :-2]) / max(np.trace(expected), 1e-300)
         best = min(best, (abs(lag - ratio), correlation, np.trace(expected)))
     noise = float(np.sqrt(power / max(best[2], 1.0)))
-    return noise, float(best[1]), variance * noise**2
+    both = np.flatnonzero(np.diff(frames) == 1)
+    power = np.sum(0.5 * (residuals[both] ** 2 + residuals[both + 1] ** 2))
+    persistence = np.clip(np.sum(residuals[both] * residuals[both + 1]) / max(power, 1e-300), 0.0, MOST_PERSISTENT)
+    ends = np.mean((unknown[both + 1, -3] - unknown[both, -3]) ** 2) / 2 if len(both) else 0.0
+    # Subtract the noise of the points. The standard deviation of the sum of two independent |N(0, 1)| is 0.853.
+    jitter = np.sqrt(max(ends - variance * noise**2 * (1.0 - persistence), 0.0)) / 0.853
+    return noise, float(jitter), float(persistence), float(best[1])
 
 
 def _long_gaps(measured: Flags, joint_angle: Array, rate: float) -> tuple[tuple[int, int], ...]:
