@@ -199,7 +199,7 @@ def smooth_midlines(
         )
     steps = list(notes)
     if alone := total - int(measured.sum()):
-        steps.append(f"{alone} midlines left out: fewer than {LEAST_STRETCH} between long gaps")
+        steps.append(f"frames left out, fewer than {LEAST_STRETCH} between long gaps: {alone}")
     first, last = np.flatnonzero(measured)[[0, -1]].tolist()
     if last - first + 1 < len(points):
         steps.append(f"frames {first} to {last} kept, between the first midline and the last")
@@ -220,7 +220,9 @@ def smooth_midlines(
     )
     for before, after in pairwise(known_stretches(motion.measured, rate)):
         times = (first + before[1]) / rate, (first + after[0]) / rate
-        steps.append(f"lost from {times[0]:.6g} to {times[1]:.6g} s; after it, the head is the file's")
+        steps.append(
+            f"lost from {times[0]:.6g} to {times[1]:.6g} s; the head is then the end that is first in most frames"
+        )
     return replace(motion, time=motion.time + first / rate, notes=(*steps, *motion.notes))
 
 

@@ -181,7 +181,7 @@ def test_frames_far_from_the_others_and_alone_are_named(longer):
     alone = np.concatenate([lines, np.full((2000, 49, 2), np.nan), lines[-1:]])
     motion = Midlines.from_array(alone, 25.0).smoothed()
     np.testing.assert_array_equal(motion.rod_angle, usual.rod_angle)
-    assert "1 midlines left out" in motion.report
+    assert "fewer than 8 between long gaps: 1" in motion.report
     lines = np.where((np.arange(751) % 40 < 7)[:, None, None], lines, np.nan)
     with pytest.raises(ValueError, match="at least 8 frames without a gap of more than 1 s"):
         Midlines.from_array(lines, 25.0).smoothed()
