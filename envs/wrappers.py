@@ -605,6 +605,7 @@ class _GoalObservation(_Work):
         if self.inner_layout is None:
             raise ValueError("GoalObservation needs fields, got an observation of pixels")
         size = self.inner_layout.size
+        self.batch.failures_end = False
         self._kept = np.delete(np.arange(size), self.inner_layout.slices[self.task.goal_field])
         goal = Box(-LIMIT, LIMIT, (2,), np.float32)
         rest = Box(-LIMIT, LIMIT, (self.history * (len(self._kept) + 2),), np.float32)
@@ -654,11 +655,10 @@ class _GoalObservation(_Work):
         return np.where(np.sqrt(np.sum(away * away, -1)) <= self.task.radius, 0.0, -1.0)
 
     def outcome(self, ids: Ids, outcome: list[NDArray[Any]], states: tuple[Rows, Rows]) -> list[NDArray[Any]]:
-        rewards, terminated, truncated = (each.copy() for each in outcome)
+        rewards = outcome[0].copy()
         achieved, desired = self.state["observed"][ids].swapaxes(0, 1)
         rewards[ids] = self.compute_reward(achieved, desired)
-        early = terminated & (states[0]["status"] == 0.0) & (rewards != 0.0)
-        return [rewards, terminated & ~early, truncated | early]
+        return [rewards, *outcome[1:]]
 
 
 def _clipped(value: float) -> float:
@@ -687,9 +687,8 @@ class GoalObservation(_Goal, _Scalar):  # type: ignore[misc]
     then, and divided by the task's ``goal_scale`` (m).
 
     The reward is 0 within the task's ``radius`` of the desired place and -1 outside, without costs and penalties.
-    ``compute_reward`` computes it for other goals. An end of the task other than success truncates the episode instead
-    of terminating it, because a termination would avoid negative rewards. Success and a breakdown of the animal
-    terminate it.
+    ``compute_reward`` computes it for other goals. The wrapper switches off endings of the task other than success,
+    because an early end would avoid negative rewards. A breakdown of the animal still ends an episode.
 
     Args:
         env: Environment of WormReach or LampreyWaypoints to wrap.

@@ -202,6 +202,8 @@ class TaskBatch:
         """Number of steps in the episode."""
         self.endings = np.zeros(count)
         """Endings that the task returned in the last step."""
+        self.failures_end = True
+        """Whether an ending of the task that is not a success ends an episode."""
         self._no_failures = np.full(count, "", object)
         self._no_failures.flags.writeable = False  # shared by all infos
         self.queue = EventQueue(count)
@@ -276,6 +278,9 @@ class TaskBatch:
         drive = task.hooks.command(actions, rows, memory)
         task.animal.advance(rows, ids, drive if len(ids) == len(rows) else drive[ids], self.steps)
         rewards, self.endings, self._observations, self._infos = task.hooks.close(rows, memory)
+        if not self.failures_end:
+            successes = [code for code, ending in task.endings.items() if ending.success]
+            self.endings[~np.isin(self.endings, successes)] = 0.0
         if self.view is not None:
             self.view.record(rows, memory, ids)
         if len(resets):
