@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ from gymnosoma.agents.policies.evaluation import play_side_by_side
 from gymnosoma.agents.policies.fingerprints import env_fingerprint, policy_fingerprint, values_digest
 from gymnosoma.agents.policies.registry import full_id, task_class
 from gymnosoma.agents.support.files import locked, replacing
-from gymnosoma.agents.support.workers import Workers, watched, workers
+from gymnosoma.agents.support.workers import run_jobs, workers
 from gymnosoma.cli.arguments import Id, Processes
 from gymnosoma.envs.core.arguments import whole
 from gymnosoma.envs.core.env.documentation import normaliser
@@ -232,8 +233,8 @@ def oracle(
     whole("generations", generations, 2, 10_000)
     whole("population", population, 4, 1000)
     scale = normaliser(env_id)
-    with locked("folder", folder), workers(processes) as engine:
-        start, best = search(env_id, episodes, generations, population, folder, engine)
+    with locked("folder", folder), workers(processes) as executor:
+        start, best = search(env_id, episodes, generations, population, folder, executor)
     reached = best.max(0).mean(1)  # after each generation
     value, unit = float(reached[-1]), task_class(env_id).score.unit
     print(f"{env_id}: {value:.5g} {unit}, the mean of {episodes} episodes ({start.mean():.5g} at first)")
@@ -270,7 +271,7 @@ def oracle_of(env_id: str) -> Oracle:
 
 
 def search(
-    env_id: str, episodes: int, generations: int, population: int, folder: Path, engine: Workers
+    env_id: str, episodes: int, generations: int, population: int, folder: Path, executor: Executor | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Search all episodes, except those with results in ``folder``.
 
@@ -293,7 +294,7 @@ def search(
             files[name] = folder / f"{name}.json"
             if not files[name].is_file():
                 jobs[name] = (env_id, first, count, number, generations, population, files[name])
-    outcomes = watched(engine.work(_search, jobs), jobs, "search", len(files) - len(jobs))
+    outcomes = run_jobs(executor, _search, jobs, "search", len(files) - len(jobs))
     for name, _, error in outcomes.values():
         if error is not None:
             raise RuntimeError(f"{name} failed: {error}")

@@ -18,7 +18,7 @@ from gymnosoma.envs.core.env.documentation import normaliser
 
 from ..policies.fingerprints import env_fingerprint, values_digest
 from ..policies.registry import task_class
-from ..support.workers import watched, workers
+from ..support.workers import run_jobs, workers
 from .entrants import Job, Unchecked, check_trust, cpu, policy_of, run_job
 from .protocol import measure
 from .results import Result, ScoreName, read
@@ -61,8 +61,8 @@ def check(file: Path, trust: bool = False, retrain: int = 0, seed: int = 0, proc
     trained = [each for each in lines if each.mark and each.failed is None]
     for each in random.Random(seed).sample(trained, min(retrain, len(trained))):
         jobs[f"{each.label}, trained again"] = (_unlikely, each, lines, trust)
-    with workers(processes) as engine:
-        outcomes = watched(engine.work(_judged, jobs), jobs, "line")
+    with workers(processes) as executor:
+        outcomes = run_jobs(executor, _judged, jobs, "line")
     differs, unchecked, checked = _gaps(lines), [], len(lines)
     for k, name in enumerate(jobs):
         reason, problem = ("", outcomes[name].error) if outcomes[name].error else outcomes[name].value

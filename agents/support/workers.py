@@ -1,7 +1,7 @@
-"""Workers for independent jobs: in this process, or in several processes.
+"""Independent jobs on an executor of `concurrent.futures`, or in this process.
 
-A job is a whole training or an evaluation. If a job fails, the other jobs continue. If a
-process dies, its job is restarted in another. (joblib cannot do this: a dead worker ends all jobs.)
+A job is a whole training or an evaluation. If a job fails, the other jobs continue. If a process dies, its job is
+restarted in another. (joblib cannot do this: a dead worker ends all jobs.)
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -28,7 +28,7 @@ DIED = f"a process died, and again in each of {RETRIES} tries"
 
 
 class Unfinished(RuntimeError):
-    """Error if jobs of the work failed; results of the remaining jobs are saved."""
+    """Error if jobs failed; results of the remaining jobs are saved."""
 
 
 class Outcome(NamedTuple):
@@ -43,57 +43,30 @@ Jobs = Mapping[str, Sequence[Any]]
 """Arguments of each job, by name of the job; all values can be pickled."""
 
 
-class Workers:
-    """Workers that run jobs in this process, one after another. Base class of all workers."""
-
-    count = 1
-    """Number of jobs that run in parallel."""
-
-    def work(self, function: Callable[..., Any], jobs: Jobs) -> Iterator[Outcome]:
-        """Call a function with the arguments of each job, and yield outcomes in the order of completion.
-
-        The function must be defined at module level, and its return value must be picklable.
-        """
-        for name, arguments in jobs.items():
-            yield _called(name, function, arguments)
-
-    def close(self) -> None:
-        """Stop the processes."""
-
-
-HERE = Workers()
-"""Workers that run all jobs in this process."""
-
-
-@contextmanager
-def workers(processes: int = 1) -> Iterator[Workers]:
-    """Start workers, and close them at the end of the block.
+def run_jobs(
+    executor: Executor | None,
+    function: Callable[..., Any],
+    jobs: Jobs,
+    unit: str,
+    initial: int = 0,
+    leave: bool = True,
+) -> dict[str, Outcome]:
+    """Call a function with the arguments of each job, and show progress and failures.
 
     Args:
-        processes: Number of processes; 1 runs all jobs in this process.
+        executor: Executor, as from `workers`; None runs the jobs in this process, one after another.
+        function: Function at module level, with a return value that can be pickled.
+        jobs: Arguments of each job.
+        unit: Word for a job in the progress bar.
+        initial: Number of jobs that were finished before.
+        leave: Whether the bar stays after the last job.
 
-    Raises:
-        ValueError: If the number is out of range.
-    """
-    if not 1 <= processes <= 1024:
-        raise ValueError(f"processes must be within [1, 1024], got {processes!r}")
-    engine = HERE if processes == 1 else _Processes(processes)
-    try:
-        yield engine
-    finally:
-        engine.close()
-
-
-def watched(
-    outcomes: Iterator[Outcome], jobs: Jobs, unit: str, initial: int = 0, leave: bool = True
-) -> dict[str, Outcome]:
-    """Return the outcomes by name, in the order of the jobs, and show progress and failures until then.
-
-    ``initial`` jobs were finished before.
+    Returns:
+        dict: Outcomes by name, in the order of the jobs.
     """
     failed, ended = 0, {}
     with progress_bar(total=initial + len(jobs), initial=initial, unit=unit, leave=leave) as bar:
-        for outcome in outcomes:
+        for outcome in _outcomes(executor, function, jobs):
             if outcome.error is not None:
                 failed += 1
                 bar.write(f"{outcome.name} failed: {outcome.error}")
@@ -103,11 +76,85 @@ def watched(
     return {name: ended[name] for name in jobs}
 
 
+def _outcomes(executor: Executor | None, function: Callable[..., Any], jobs: Jobs) -> Iterator[Outcome]:
+    """Yield the outcomes in the order of completion."""
+    if executor is None:
+        for name, arguments in jobs.items():
+            yield _called(name, function, arguments)
+        return
+    names = {executor.submit(_called, name, function, arguments): name for name, arguments in jobs.items()}
+    for future in as_completed(names):
+        error = future.exception()
+        yield future.result() if error is None else Outcome(names[future], None, printable(error))
+
+
 def _called(name: str, function: Callable[..., Any], arguments: Sequence[Any]) -> Outcome:
     try:
         return Outcome(name, function(*arguments), None)
     except Exception as error:  # any error; the remaining jobs continue
         return Outcome(name, None, printable(f"{type(error).__name__}: {error}"))
+
+
+@contextmanager
+def workers(processes: int = 1) -> Iterator[Executor | None]:
+    """Start processes for `run_jobs`, and end them at the end of the block.
+
+    Args:
+        processes: Number of processes; 1 means this process, None.
+
+    Raises:
+        ValueError: If the number is out of range.
+    """
+    if not 1 <= processes <= 1024:
+        raise ValueError(f"processes must be within [1, 1024], got {processes!r}")
+    if processes == 1:
+        yield None
+    else:
+        with Processes(processes) as executor:
+            yield executor
+
+
+class Processes(ThreadPoolExecutor):
+    """Executor with processes on this machine. Each thread has one process, and restarts it if it dies.
+
+    Separate pools keep a dead process from affecting the rest. At the end of a ``with`` block, jobs that are still
+    running are stopped.
+    """
+
+    def __init__(self, count: int) -> None:
+        super().__init__(count)
+        self._own = threading.local()
+        self._pools: list[ProcessPoolExecutor] = []
+        self._stopped = False
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Call a function in a process; the error is BrokenProcessPool if the process dies in every try."""
+        return super().submit(self._restarted, function, *args, **kwargs)
+
+    def _restarted(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        for _ in range(1 + RETRIES):
+            if not hasattr(self._own, "pool"):
+                # A fork would copy threads and compiled kernels in an undefined state.
+                self._own.pool = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), _begin_worker)
+                self._pools.append(self._own.pool)
+            try:
+                return self._own.pool.submit(function, *args, **kwargs).result()
+            except BrokenProcessPool:
+                if self._stopped:
+                    raise
+                self._own.pool.shutdown(wait=False)
+                del self._own.pool
+        raise BrokenProcessPool(DIED)
+
+    def __exit__(self, *error: object) -> None:
+        """Stop all processes."""
+        self._stopped = True
+        self.shutdown(wait=False, cancel_futures=True)
+        for pool in self._pools:
+            pool.shutdown(wait=False, cancel_futures=True)  # from now on, none starts a process
+        if any(error):  # interrupted
+            for process in multiprocessing.active_children():
+                process.terminate()
 
 
 def _begin_worker() -> None:
@@ -122,47 +169,3 @@ def _begin_worker() -> None:
         os._exit(1)  # a repeated command must not meet a second writer in its run folder
 
     threading.Thread(target=follow, daemon=True).start()
-
-
-class _Processes(Workers):
-    """Processes on this machine, each with a separate pool, so that a dead process does not affect the rest."""
-
-    def __init__(self, count: int) -> None:
-        self.count = count
-        self._free: list[ProcessPoolExecutor] = []
-        self._running: dict[Future[Outcome], tuple[Any, ProcessPoolExecutor]] = {}
-
-    def work(self, function: Callable[..., Any], jobs: Jobs) -> Iterator[Outcome]:
-        waiting = [(name, arguments, RETRIES) for name, arguments in jobs.items()][::-1]
-        running = self._running
-        while waiting or running:
-            while waiting and len(running) < self.count:
-                job = waiting.pop()
-                pool = self._free.pop() if self._free else self._pool()
-                running[pool.submit(_called, job[0], function, job[1])] = job, pool
-            ended, _ = wait(running, return_when=FIRST_COMPLETED)
-            for future in ended:
-                (name, arguments, tries), pool = running.pop(future)
-                try:
-                    outcome = future.result()
-                except BrokenProcessPool:
-                    pool.shutdown(wait=False)
-                    if tries:
-                        waiting.append((name, arguments, tries - 1))
-                        continue
-                    outcome = Outcome(name, None, DIED)
-                else:
-                    self._free.append(pool)
-                yield outcome
-
-    def close(self) -> None:
-        if self._running:  # interrupted
-            for process in multiprocessing.active_children():
-                process.terminate()
-        for pool in (*self._free, *(pool for _, pool in self._running.values())):
-            pool.shutdown(wait=False, cancel_futures=True)
-
-    @staticmethod
-    def _pool() -> ProcessPoolExecutor:
-        # A fork would copy threads and compiled kernels in an undefined state.
-        return ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), _begin_worker)

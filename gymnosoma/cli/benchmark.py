@@ -17,7 +17,7 @@ from gymnosoma.agents.policies.fingerprints import env_fingerprint
 from gymnosoma.agents.policies.lookup import shipped
 from gymnosoma.agents.policies.registry import ALGORITHMS, all_ids, full_id
 from gymnosoma.agents.support.files import check_folder, check_installed, locked, replacing
-from gymnosoma.agents.support.workers import Unfinished, watched, workers
+from gymnosoma.agents.support.workers import Unfinished, run_jobs, workers
 from gymnosoma.envs.core.arguments import choice, whole
 
 from .arguments import Processes
@@ -69,7 +69,7 @@ def run(
     names_used = {algorithms[job.name] for job in jobs if job.name in algorithms}
     check_installed(*(library for name in sorted(names_used) for library in ALGORITHMS[name].libraries))
     digests = {job.label: job.digest for job in jobs}  # fails early if a name is wrong
-    with locked("folder", folder), workers(processes) as engine:
+    with locked("folder", folder), workers(processes) as executor:
         work: dict[str, Any] = {}
         for job in jobs:
             try:
@@ -82,7 +82,7 @@ def run(
             if not finished:
                 work[job.label] = (job, folder)
         try:
-            outcomes = watched(engine.work(entrants.run_job, work), work, "job", len(digests) - len(work))
+            outcomes = run_jobs(executor, entrants.run_job, work, "job", len(digests) - len(work))
         finally:  # also after Ctrl-C
             file = results.gather(folder)
         lines = [line for job in jobs if job.file(folder).is_file() for line in results.read(job.file(folder))]

@@ -136,7 +136,11 @@ def fit(
         with result("save", path) as file:
             if path.suffix == ".json":
                 sums = [{"name": each.name, "sha256": hashlib.sha256(each.read_bytes()).hexdigest()} for each in files]
-                about = {"version": gymnosoma.__version__, "files": sums, "params": params and params.name}
+                about: dict[str, Any] = {
+                    "version": gymnosoma.__version__,
+                    "files": sums,
+                    "params": params and params.name,
+                }
                 about |= {"from": start, "to": stop}
                 file.write_text(json.dumps(about | dict(study.summary), indent=2) + "\n", "utf-8")
             elif path.suffix == ".csv":

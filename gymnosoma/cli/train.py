@@ -8,6 +8,7 @@ import signal
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -25,7 +26,7 @@ from gymnosoma.agents.policies.registry import ALGORITHMS, full_id, references_o
 from gymnosoma.agents.policies.repository import PICTURE, write_repository
 from gymnosoma.agents.support.files import check_installed, check_saved, locked, replacing
 from gymnosoma.agents.support.interruption import noted_signals
-from gymnosoma.agents.support.workers import Unfinished, Workers, watched, workers
+from gymnosoma.agents.support.workers import Unfinished, run_jobs, workers
 from gymnosoma.envs import register_model
 from gymnosoma.envs.core.arguments import shown, whole
 from gymnosoma.envs.core.env.documentation import figures
@@ -127,8 +128,8 @@ def train(
     names = [*references_of(env_id), "random", *(["trained"] if shipped(env_id).is_dir() else [])]
     _announce(checked, seeds, (seeds + len(names)) * episodes)
     if processes > 1:
-        with workers(processes) as engine:
-            rows = _train_together(env_id, runs, episodes, engine)
+        with workers(processes) as executor:
+            rows = _train_together(env_id, runs, episodes, executor)
     else:
         rows = [_train_one(env_id, each, place, episodes) for place, each in runs.items()]
     others = measure(env_id, names, episodes, 1000)
@@ -224,10 +225,12 @@ def _train_seed(env_id: str, config: TrainConfig, place: Path, episodes: int) ->
     return measure(env_id, [str(place)], episodes, 1000)[0]
 
 
-def _train_together(env_id: str, runs: Mapping[Path, TrainConfig], episodes: int, engine: Workers) -> list[Summary]:
+def _train_together(
+    env_id: str, runs: Mapping[Path, TrainConfig], episodes: int, executor: Executor | None
+) -> list[Summary]:
     """Train and evaluate several seeds in parallel; existing runs continue from their last checkpoint."""
     jobs = {str(place): (env_id, config, place, episodes) for place, config in runs.items()}
-    outcomes = watched(engine.work(_train_seed, jobs), jobs, "run")
+    outcomes = run_jobs(executor, _train_seed, jobs, "run")
     failed = [f"{name}: {outcome.error}" for name, outcome in outcomes.items() if outcome.error is not None]
     if failed:
         raise Unfinished("; ".join(failed) + "; use --resume to continue")

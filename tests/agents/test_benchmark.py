@@ -28,7 +28,7 @@ from gymnosoma.agents.policies.fingerprints import env_fingerprint
 from gymnosoma.agents.policies.lookup import find_policy, shipped
 from gymnosoma.agents.policies.networks import Network
 from gymnosoma.agents.support.schema import plain
-from gymnosoma.agents.support.workers import RETRIES, watched, workers
+from gymnosoma.agents.support.workers import RETRIES, run_jobs, workers
 from gymnosoma.envs import tolerance
 from gymnosoma.envs.core import files
 
@@ -465,16 +465,16 @@ PIECES = ("a", "fails", "dies", "b", "dies once", "c")
 
 
 def test_a_process_that_dies_takes_nothing_with_it(tmp_path):
-    with workers(processes=2) as engine:
+    with workers(processes=2) as executor:
         jobs = {name: (tmp_path, name) for name in PIECES}
-        found = {name: rest for name, *rest in watched(engine.work(marked, jobs), jobs, "job").values()}
+        found = {name: rest for name, *rest in run_jobs(executor, marked, jobs, "job").values()}
         assert tuple(found) == PIECES  # "dies" is the last to end
         assert found.pop("dies") == [None, f"a process died, and again in each of {RETRIES} tries"]
         assert found.pop("fails") == [None, "ValueError: two lines"]
         assert found == {name: [name.upper(), None] for name in ("a", "b", "c", "dies once")}
         begun = {path.name: path.read_text().count("begun") for path in tmp_path.iterdir()}
         assert begun == {**dict.fromkeys(("a", "b", "c", "fails"), 1), "dies": 1 + RETRIES, "dies once": 2}
-        assert [outcome.value for outcome in engine.work(marked, {"d": (tmp_path, "d")})] == ["D"]  # it goes on
+        assert run_jobs(executor, marked, {"d": (tmp_path, "d")}, "job")["d"].value == "D"  # it goes on
 
 
 def test_the_median_training_within_the_limits_is_shipped(tmp_path, monkeypatch):
