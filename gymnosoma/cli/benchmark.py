@@ -68,6 +68,7 @@ def run(
     algorithms = {CONSTANT: "cma", entrants.RECIPE: "ppo"} | {name: name for name in LEARNERS}
     names_used = {algorithms[job.name] for job in jobs if job.name in algorithms}
     check_installed(*(library for name in sorted(names_used) for library in ALGORITHMS[name].libraries))
+    check_folder("folder", folder)  # before digests, which play a few episodes
     digests = {job.label: job.digest for job in jobs}  # fails early if a name is wrong
     with locked("folder", folder), workers(processes) as executor:
         work: dict[str, Any] = {}
