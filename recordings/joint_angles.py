@@ -232,12 +232,13 @@ def read_columns(path: Path, largest: int = LARGEST_TEXT) -> tuple[Array, list[s
                 names, width = cells, len(cells)
                 continue
             width = width or len(cells)
-            if len(row) != width or None in row:
-                column, cell = next(
-                    ((j, cells[j]) for j in range(len(row)) if row[j] is None), (0, f"{len(row)} cells")
-                )
-                place = f"row {len(values) // width}, column {names[column] if names else column + 1}"
-                raise ValueError(f"{place}: must be a number, one of {width}, got {shown(cell)}")
+            index = len(values) // width
+            if len(row) != width:
+                raise ValueError(f"row {index} must have {width} cells, got {len(row)}")
+            if None in row:
+                column = row.index(None)
+                name = names[column] if names else column + 1
+                raise ValueError(f"row {index}, column {name} must be a number, got {shown(cells[column])}")
             values.extend(row)  # type: ignore[arg-type]
     return np.array(values).reshape(-1, max(width, 1)), names
 
