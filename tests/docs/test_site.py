@@ -78,6 +78,16 @@ def test_links_lead_to_a_page_and_a_heading(page):
             assert "install.md#build-this-site" in text, path
 
 
+def test_the_table_of_physics_names_tests():
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    named = re.findall(r"`([\w/]*\.py)?::(test_\w+)`", text)
+    path = ""
+    for file, name in named:
+        path = file or path
+        assert f"\ndef {name}(" in (ROOT / "tests" / path).read_text("utf-8"), f"{path}::{name}"
+    assert len(named) > 40
+
+
 FULL = pytest.mark.full  # for examples with models that compile kernels of their own
 EXAMPLES = [
     pytest.param(path.relative_to(ROOT), marks=FULL if re.search("neurom|Stand", path.read_text("utf-8")) else ())
