@@ -1,7 +1,8 @@
 """Pictures of musculoskeletal models: stick figures with coloured muscles, and the standing figure on its platform.
 
-``draw`` makes the rendered picture, and ``sketch`` describes the pixel observation. The functions ``scene``, ``goal``,
-``goal_rows`` and ``sketch`` are registered for classes of tasks. The canvas is in `core.draw`.
+``draw`` makes the rendered picture, and ``sketch`` describes the pixel observation. Goals are drawn by functions that
+are registered for a class of tasks with ``goal`` and ``mark``, the standing figure by those registered with ``scene``
+and ``sketch``. The canvas is in `core.draw`.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from numpy.typing import NDArray
 
 from ..core.draw import canvas as c
 from ..core.draw.canvas import Canvas, Panel
-from ..core.draw.pixels import Sketch
-from ..core.draw.view import Trail
+from ..core.draw.pixels import Sketch, mark
+from ..core.draw.view import Trail, goal
 from .animal import Neuromechanic
 from .contact import SLIP
 from .hindlimb import PAW_FORCE, POSTURE
@@ -56,7 +57,7 @@ def scene(task: Any, canvas: Canvas, trail: Trail, ghost: Trail | None) -> None:
     """
     animal, both = task.animal, [trail] if ghost is None else [trail, ghost]
     start = _sticks(animal, animal.mechanics(animal.rows(1)))
-    reach = float(np.linalg.norm(np.concatenate([s for _, s in start]), axis=1).max())
+    reach = _reach(animal)
     area = (0.0, 0.0, canvas.width - SIDE * bool(animal.model.muscles), canvas.height)
     # The view is fixed, except that it follows a model that moves far away.
     points = np.concatenate([stick[:, :2] for _, stick in start])
@@ -69,12 +70,18 @@ def scene(task: Any, canvas: Canvas, trail: Trail, ghost: Trail | None) -> None:
     for other in reversed(both):
         _figure(view, animal, other.rows[-1:], reach, other is ghost)
     _reactions(view, animal, trail.rows[-1:], reach)
-    headline, caption = goal(task, view, trail, reach)
+    headline, caption = goal(task, canvas, view, trail)
     canvas.titles(headline, caption)
     canvas.names(trail, ghost)
     view.scale_bar()
     if animal.model.muscles:
         _activations(canvas, task, trail)
+
+
+def _reach(animal: Neuromechanic) -> float:
+    """Return the largest distance (m) from the origin in the start posture."""
+    sticks = _sticks(animal, animal.mechanics(animal.rows(1)))
+    return float(np.linalg.norm(np.concatenate([stick for _, stick in sticks]), axis=1).max())
 
 
 def _sticks(animal: Neuromechanic, k: dict[str, NDArray[Any]]) -> list[tuple[int, NDArray[np.float64]]]:
@@ -176,18 +183,12 @@ def _activation(animal: Neuromechanic, rows: NDArray[Any]) -> NDArray[np.float64
     return result
 
 
-@singledispatch
-def goal(task: Any, view: Panel, trail: Trail, reach: float) -> tuple[str, str]:
-    """Draw the goal of a task, and return a headline and a caption with the distance from the goal."""
-    return "", ""
-
-
 @goal.register
-def _(task: HindlimbHold, view: Panel, trail: Trail, reach: float) -> tuple[str, str]:
+def _(task: HindlimbHold, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, str]:
     row = trail.rows[-1:]
     sticks = _sticks(task.animal, task.animal.mechanics(row))
     paw, ankle = sticks[-1][1][1, :2], sticks[-1][1][0, :2]
-    scale = 0.4 * reach / float(np.linalg.norm(PAW_FORCE))
+    scale = 0.4 * _reach(task.animal) / float(np.linalg.norm(PAW_FORCE))
     view.polyline([(view.low[0], paw[1]), (view.high[0], paw[1])], EDGE, 2.0)
     view.label("ground", (view.low[0], paw[1]), EDGE, 11, offset=(24, 10), back=c.PLATE)
     force, target = scale * row["reaction"][0, :2], scale * PAW_FORCE[:2]
@@ -206,10 +207,10 @@ def _(task: HindlimbHold, view: Panel, trail: Trail, reach: float) -> tuple[str,
 
 
 @goal.register
-def _(task: Pose, view: Panel, trail: Trail, reach: float) -> tuple[str, str]:
+def _(task: Pose, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, str]:
     error = task.hooks.info(trail.rows[-1:], trail.memory[-1:])["error"][0]
     revolute = task.animal.model.joints[task.joint].revolute
-    for body, stick in _sticks(task.animal, task.animal.mechanics(goal_rows(task, trail.rows[-1:], trail.memory[-1:]))):
+    for body, stick in _sticks(task.animal, task.animal.mechanics(_at_goal(task, trail.rows[-1:], trail.memory[-1:]))):
         if body == task.joint:
             view.polyline(stick[:, :2], c.GOAL, 2.0)
     away = f"{np.rad2deg(error):.1f}°" if revolute else c.quantity(float(error), "m")
@@ -349,36 +350,54 @@ def _knowledge(canvas: Canvas, task: StandGains, rows: NDArray[Any]) -> None:
 @singledispatch
 def sketch(task: Any, rows: Any, memory: Any) -> Sketch:
     """Describe the pixel observation: the bones in the x-y plane, and those of the goal."""
-    animal = task.animal
-    start = _ends(animal, animal.rows(1))
-    low, high = start.min((0, 1, 2)), start.max((0, 1, 2))
-    reach, centre = float(np.max(high - low)) or 1.0, 0.5 * (low + high)
-    result = Sketch(np.tile(centre, (len(rows), 1)), 1.6 * reach, 0.2 * reach)
-    for each in _ends(animal, goal_rows(task, rows, memory)):
-        result.chain(each, 0.015 * reach, c.GOAL)
-    for each in _ends(animal, rows):
-        result.chain(each, 0.03 * reach, c.INK)
+    low, high = _corners(task.animal)
+    size = _size(task.animal)
+    result = Sketch(np.tile(0.5 * (low + high), (len(rows), 1)), 1.6 * size, 0.2 * size)
+    mark(task, result, rows, memory)
+    for each in _ends(task.animal, rows):
+        result.chain(each, 0.03 * size, c.INK)
     return result
 
 
-@singledispatch
-def goal_rows(task: Any, rows: Any, memory: Any) -> Any:
-    """Return copies of the rows in the posture that is the goal; none if the goal is not a posture."""
-    return rows[:0]
-
-
-@goal_rows.register
-def _(task: HindlimbHold, rows: Any, memory: Any) -> Any:
+@mark.register
+def _(task: HindlimbHold, sketch: Sketch, rows: Any, memory: Any) -> None:
     targets = rows.copy()
     targets["q"] = POSTURE
-    return targets
+    _mark_posture(task.animal, sketch, targets)
 
 
-@goal_rows.register
-def _(task: Pose, rows: Any, memory: Any) -> Any:
+@mark.register
+def _(task: Pose, sketch: Sketch, rows: Any, memory: Any) -> None:
+    _mark_posture(task.animal, sketch, _at_goal(task, rows, memory))
+
+
+@mark.register
+def _(task: StandGains, sketch: Sketch, rows: Any, memory: Any) -> None:
+    middle = feet(rows["q"])[:, :, 0].mean(1)
+    sketch.disc(np.stack([middle, np.full(len(rows), LEG + TRUNK)], 1), 0.05, c.GOAL)
+
+
+def _mark_posture(animal: Neuromechanic, sketch: Sketch, targets: Any) -> None:
+    for each in _ends(animal, targets):
+        sketch.chain(each, 0.015 * _size(animal), c.GOAL)
+
+
+def _at_goal(task: Pose, rows: Any, memory: Any) -> Any:
+    """Return copies of the rows with the joint at its goal."""
     targets = rows.copy()
     targets["q"][:, task.joint] = memory["goal"]
     return targets
+
+
+def _corners(animal: Neuromechanic) -> tuple[Any, Any]:
+    """Return the least and greatest x and y (m) of the bones in the start posture."""
+    start = _ends(animal, animal.rows(1))
+    return start.min((0, 1, 2)), start.max((0, 1, 2))
+
+
+def _size(animal: Neuromechanic) -> float:
+    """Return the larger of width and height (m) in the start posture; 1 if both are 0."""
+    return float(np.max(np.subtract(*_corners(animal)[::-1]))) or 1.0
 
 
 @sketch.register
@@ -391,7 +410,7 @@ def _(task: StandGains, rows: Any, memory: Any) -> Sketch:
     reach = np.array([-2.0, 2.0])
     ground = np.stack([centre[:, :1] + reach, np.full((len(q), 2), -0.1)], 2)
     result.chain(ground, 0.1, EDGE)
-    result.disc(np.stack([stance[:, :, 0].mean(1), np.full(len(q), LEG + TRUNK)], 1), 0.05, c.GOAL)
+    mark(task, result, rows, memory)
     across = np.stack([np.cos(q[:, 2]), np.sin(q[:, 2])], 1)
     up = np.stack([-across[:, 1], across[:, 0]], 1)
     for side in (0, 1):
