@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from gymnosoma.agents.controllers import references
 from gymnosoma.agents.controllers.lamprey import SteeredWave
-from gymnosoma.agents.controllers.neuromechanic import IntegralReflex
+from gymnosoma.agents.controllers.neuromechanic import Reflex
 from gymnosoma.agents.controllers.worm import SteeredSine
 from gymnosoma.agents.learning.search import Evolution
 from gymnosoma.agents.policies.agent import ControllerAgent, Policy
@@ -153,7 +153,7 @@ def _planned_waves(
 def _known_load(task: HindlimbHold, numbers: Floats) -> Controller:
     """Make the integral reflex with the parameters of each row, including the initial sum, which suits the load."""
     stretch, rate, integral, lead = np.split(numbers[:, :4], 4, 1)
-    return IntegralReflex(task, stretch, rate, integral, lead=lead, start=numbers[:, 4:])
+    return Reflex(task, stretch, rate, integral, largest=0.8, lead=lead, start=numbers[:, 4:])
 
 
 ORACLES: dict[type, Oracle] = {

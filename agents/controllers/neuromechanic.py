@@ -10,7 +10,7 @@ import numpy as np
 
 from gymnosoma.envs.core.model.control import Controller, Flags, Floats, OpenLoop, Values
 from gymnosoma.envs.neuromechanic import Neuromechanic, equilibrate
-from gymnosoma.envs.neuromechanic.hindlimb import LARGEST_REFLEX, PAW_FORCE, POSTURE, RATE, STRETCH
+from gymnosoma.envs.neuromechanic.hindlimb import LARGEST_REFLEX, PAW_FORCE, POSTURE
 from gymnosoma.envs.neuromechanic.standing import DAMPING, STIFFNESS
 from gymnosoma.envs.neuromechanic.tasks import HindlimbHold, Pose, StandGains
 
@@ -29,63 +29,37 @@ class ConstantDrive(OpenLoop):
         return np.tile(self.pattern, (len(t), 1))
 
 
-def _reflex(task: HindlimbHold, moved: Floats, largest: float) -> Floats:
-    """Return the excitations (B, 31) against joint displacements times a gain (B, 7), clipped to ``largest``."""
-    return np.clip(-np.sum(moved[:, None, :] * task.arm, 2), -largest, largest)
-
-
 @dataclass(eq=False)
-class StretchReflex:
+class Reflex:
     """Constant pattern of excitations plus a stretch reflex of each muscle, with delayed signals.
-
-    Args:
-        task: Task of the limb.
-        stretch_gain (1/m), rate_gain (s/m): Gains of the reflex.
-        pattern ((31,) float): Excitations without stretch; the central pattern by default.
-    """
-
-    task: HindlimbHold
-    stretch_gain: float = STRETCH
-    rate_gain: float = RATE
-    pattern: Floats | None = None
-    reads = ("posture_error", "posture_rate")
-
-    def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
-        """Return the excitations (B, 31)."""
-        angle, rate = signals["posture_error"], signals["posture_rate"]
-        pattern = self.task.pattern if self.pattern is None else self.pattern
-        return pattern + _reflex(self.task, self.stretch_gain * angle + self.rate_gain * rate, LARGEST_REFLEX)
-
-
-@dataclass(eq=False)
-class IntegralReflex:
-    """Stretch reflex on the most stable pattern, with integral feedback and a lead for slow activations.
 
     With the delayed posture error e (rad), its rate e' and the integral I' = ``integral`` e, the reflex is
     u = pattern - arm (k_s (e + I) + k_r e'), within ``largest`` of the pattern, and the excitation is
-    u + ``lead`` (u - activation). The default parameters are the best of a search in the training split.
+    u + ``lead`` (u - activation).
 
     Args:
         task: Task of the limb.
         stretch_gain (1/m), rate_gain (s/m), integral (1/s): Gains k_s, k_r and of the integral.
+        pattern: Name of the task's pattern.
         largest: Largest magnitude of the excitation from the reflex.
-        lead: Gain of the difference between u and activation.
+        lead: Gain of the difference between u and activation, for slow activations.
         start ((7,) float, rad): Initial integral I. The value that balances the load is best.
 
     Gains of shape (B, 1) and ``start`` of shape (B, 7) set different values for each row.
     """
 
     task: HindlimbHold
-    stretch_gain: float | Floats = 22.7
-    rate_gain: float | Floats = 0.37
-    integral: float | Floats = 9.8
-    largest: float = 0.8
-    lead: float | Floats = 0.89
+    stretch_gain: float | Floats
+    rate_gain: float | Floats
+    integral: float | Floats = 0.0
+    pattern: str = "stable_pattern"
+    largest: float = LARGEST_REFLEX
+    lead: float | Floats = 0.0
     start: float | Floats = 0.0
     reads: ClassVar[tuple[str, ...]] = ("posture_error", "posture_rate", "activation")
 
     def __post_init__(self) -> None:
-        self._pattern, self._sum = self.task.stable_pattern, np.zeros((0, len(POSTURE)))
+        self._pattern, self._sum = getattr(self.task, self.pattern), np.zeros((0, len(POSTURE)))
 
     def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
         """Return the excitations (B, 31)."""
@@ -94,7 +68,8 @@ class IntegralReflex:
         before = np.where(first[:, None], self.start, before)
         self._sum = before + self.integral / self.task.control_rate * angle
         moved = self.stretch_gain * (angle + self._sum) + self.rate_gain * rate
-        excitation = self._pattern + _reflex(self.task, moved, self.largest)
+        reflex = np.clip(-np.sum(moved[:, None, :] * self.task.arm, 2), -self.largest, self.largest)
+        excitation = self._pattern + reflex
         return excitation + self.lead * (excitation - signals["activation"])
 
 
@@ -173,19 +148,13 @@ def _least_stress(task: HindlimbHold) -> Controller:
     return ConstantDrive(equilibrate(task.animal, POSTURE, reaction=PAW_FORCE).activation)
 
 
-def _stretch_reflex(task: HindlimbHold, pattern: str = "pattern", **gains: float) -> Controller:
-    """Return the reflex on one of the task's patterns."""
-    return StretchReflex(task, pattern=getattr(task, pattern), **gains)
-
-
 def _gains(task: StandGains, stiffness: float = STIFFNESS, damping: float = DAMPING) -> Controller:
     """Return a controller with constant gains; the task sets the splay."""
     return ConstantDrive(np.array([0.0, stiffness, damping]))
 
 
 LAWS: dict[str, Law] = {
-    "stretch_reflex": _stretch_reflex,
-    "integral_reflex": IntegralReflex,
+    "reflex": Reflex,
     "pattern": lambda task, pattern: ConstantDrive(getattr(task, pattern)),
     "least_stress": _least_stress,
     "gains": _gains,

@@ -23,6 +23,20 @@ class Agent(Protocol):
         """Return actions (B, n) for observations (B, d); ``first`` (B,) marks the first step of an episode."""
 
 
+class Clock:
+    """Counter of the steps of each row since the start of its episode."""
+
+    def __init__(self) -> None:
+        self._next = np.zeros(0)
+
+    def tick(self, first: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return the number of steps (B,) before this one, and count it."""
+        steps = self._next if len(self._next) == len(first) else np.zeros(len(first))
+        steps = np.where(first, 0.0, steps)
+        self._next = steps + 1.0
+        return steps
+
+
 class ControllerAgent:
     """Agent that plays a task with an animal's own controller, and converts its drive to actions.
 
@@ -39,15 +53,11 @@ class ControllerAgent:
         )
         self.task = task
         self._act = self._drive if isinstance(controller, Controller) else self._choose
-        self._steps = np.zeros(0)
+        self._clock = Clock()
 
     def act(self, observations: NDArray[np.float32], first: NDArray[np.bool_]) -> NDArray[np.float32]:
         """Return the actions that apply the controller's output, (B, n)."""
-        if len(self._steps) != len(first):
-            self._steps = np.zeros(len(first))
-        self._steps = np.where(first, 0.0, self._steps)
-        t = (self._steps + 0.5) / self.task.control_rate
-        self._steps = self._steps + 1.0
+        t = (self._clock.tick(first) + 0.5) / self.task.control_rate
         return self._act(t, self.task.layout.unpack(observations), first)
 
     def _drive(self, *senses: Any) -> NDArray[np.float32]:
@@ -76,13 +86,11 @@ class ReplayAgent:
 
     def __init__(self, actions: NDArray[np.float32], start: int = 0) -> None:
         self._actions, self._start = np.concatenate([actions, np.zeros_like(actions[:1])]), start
-        self._steps = np.zeros(0, np.int64)
+        self._clock = Clock()
 
     def act(self, observations: NDArray[np.float32], first: NDArray[np.bool_]) -> NDArray[np.float32]:
         """Return the recorded actions of the current steps, (B, n)."""
-        steps = self._steps if len(self._steps) == len(first) else np.zeros(len(first), np.int64)
-        steps = np.where(first, 0, steps)
-        self._steps = steps + 1
+        steps = self._clock.tick(first).astype(np.int64)
         sources = (self._start + np.arange(len(first))) % self._actions.shape[1]
         return self._actions[np.minimum(steps, len(self._actions) - 1), sources]
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gymnosoma.envs.core.env.task import Task
 
-from .agent import Agent
+from .agent import Agent, Clock
 from .networks import Network
 
 QUIETEST, LOUDEST = -6.0, 1.0
@@ -72,18 +72,16 @@ class AnsweringAgent:
     ) -> None:
         self.mover, self.network, self.answers = mover, network, answers
         self.doubt, self.latest = np.asarray(doubt), np.asarray(latest)
-        self._steps = np.zeros(0)
+        self._clock = Clock()
 
     def act(self, observations: NDArray[np.float32], first: NDArray[np.bool_]) -> NDArray[np.float32]:
         """Return actions (B, n)."""
-        if len(self._steps) != len(first):
-            self._steps = np.zeros(len(first))
-        self._steps = np.where(first, 1.0, self._steps + 1.0)
+        steps = self._clock.tick(first) + 1.0
         actions = self.mover.act(observations, first)
         actions[:, self.answers.columns], actions[:, self.answers.commit] = 0.0, -1.0
         if self.network is not None:
             means, doubts = self.answers.read(self.network(observations))
-            late = self._steps / self.answers.task.control_rate > self.latest
+            late = steps / self.answers.task.control_rate > self.latest
             actions[:, self.answers.columns] = means
             actions[:, self.answers.commit] = np.where(late | (doubts.mean(1) <= self.doubt), 1.0, -1.0)
         return actions
