@@ -153,7 +153,7 @@ def test_episodes_are_drawn_from_the_split(env_id, monkeypatch):
     begin = kind.begin
 
     def watched(self, episodes, rows):
-        drawn.extend(episodes.split for _ in episodes.rngs)
+        drawn.extend(episodes.task.split for _ in episodes.rngs)
         begin(self, episodes, rows)
 
     monkeypatch.setattr(kind, "begin", watched)

@@ -233,17 +233,17 @@ Rows = NDArray[Any]
 class EpisodeStart:
     """Episodes that are about to start in A rows, the argument of `Task.start` and `Task.begin`."""
 
+    task: Task
     rngs: Sequence[np.random.Generator]
     """Generators, one per episode."""
     options: Values
     """Options of the reset, set by the user or drawn by ``randomize``, each with one entry per episode."""
-    memory: Rows
-    """Records (A,) of the task's memory, initially zeros."""
-    ranges: Mapping[str, Hidden]
-    """Ranges of the hidden options; ``split`` selects a part of them."""
-    split: str | None = None
     values: dict[str, Any] = field(default_factory=dict)
     """Start values that `Task.start` returned, for `Task.begin`."""
+
+    def __post_init__(self) -> None:
+        self.memory: Rows = np.zeros(len(self.rngs), self.task.memory)
+        """Records (A,) of the task's memory, initially zeros."""
 
     def __len__(self) -> int:
         return len(self.rngs)
@@ -254,7 +254,7 @@ class EpisodeStart:
 
     def hidden(self, name: str) -> Floats:
         """Return a hidden option (A,), drawn unless it is set; the generators advance equally in both cases."""
-        values = self.draw(lambda rng: self.ranges[name].draw(rng, self.split))
+        values = self.draw(lambda rng: self.task.hidden[name].draw(rng, self.task.split))
         return self.options.get(name, values)
 
 
@@ -399,7 +399,7 @@ class Task(ABC):
         self, rows: Rows, memory: Rows, ids: NDArray[np.int64], rngs: Sequence[np.random.Generator], options: Values
     ) -> None:
         """Start episodes in ``rows[ids]``; ``rngs`` and each of ``options`` have one entry per id."""
-        episodes = EpisodeStart(rngs, options, np.zeros(len(ids), self.memory), self.hidden, self.split)
+        episodes = EpisodeStart(self, rngs, options)
         episodes.values = self.start(episodes)
         physical = {name: options[name] for name in self.animal.parameters if name in options}
         if self.split == "robust":
