@@ -1,4 +1,8 @@
-"""Folders of policies as model repositories of Hugging Face: a README with metadata, a picture and a licence."""
+"""Folders of policies as model repositories of Hugging Face: a README with metadata, a picture and a licence.
+
+The README is a template and a dictionary, without ``huggingface_hub``, because every training writes it, and the
+library is only needed to upload the folder.
+"""
 
 from __future__ import annotations
 
