@@ -437,9 +437,22 @@ def plain_headings(app: Any, what: str, name: str, obj: Any, options: Any, lines
     lines[:] = [re.sub(r"^## (.*)$", r"**\1**", line) for line in lines]
 
 
+def is_private(value: Any) -> bool:
+    """Return whether an object is a class with a private name."""
+    return isinstance(value, type) and value.__name__.startswith("_")
+
+
+def public_bases(app: Any, name: str, obj: Any, options: Any, bases: list[type]) -> None:
+    """Show the public class behind a private base class."""
+    for k, base in enumerate(bases):
+        if is_private(base):
+            bases[k] = next(each for each in base.__mro__ if not is_private(each))
+
+
 def no_alias(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
-    """Skip the fields of named tuples, which have only Python's default docstring."""
-    return True if (getattr(obj, "__doc__", None) or "").startswith("Alias for field number") else None
+    """Skip aliases of private classes, and the fields of named tuples, which have only Python's default docstring."""
+    default = (getattr(obj, "__doc__", None) or "").startswith("Alias for field number")
+    return True if default or is_private(obj) else None
 
 
 def generate(app: Any) -> None:
@@ -472,5 +485,6 @@ def setup(app: Any) -> dict[str, Any]:
     app.connect("builder-inited", generate, priority=100)
     app.connect("builder-inited", plain_functions, priority=200)
     app.connect("autodoc-process-docstring", plain_headings, priority=100)
+    app.connect("autodoc-process-bases", public_bases)
     app.connect("autodoc-skip-member", no_alias)
     return {"parallel_read_safe": True}
