@@ -190,8 +190,8 @@ def smooth_midlines(
     points: Array, rate: float, order: int, n_rods: int, progress: Progress, notes: tuple[str, ...], unit_from: str
 ) -> Motion:
     """Smooth midlines (N, P, 2); see `Midlines.smoothed`. ``unit_from`` is that of `Midlines`."""
-    measured = np.isfinite(points).all((1, 2))
-    total, measured = int(measured.sum()), known_frames(measured, rate)
+    finite: Flags = np.asarray(np.isfinite(points).all((1, 2)))
+    total, measured = int(finite.sum()), known_frames(finite, rate)
     if not measured.any():
         raise ValueError(
             f"midlines must be in at least {LEAST_STRETCH} frames without a gap of more than {LOST[0]:g} s or "

@@ -140,8 +140,9 @@ def fit(
                     "version": gymnosoma.__version__,
                     "files": sums,
                     "params": params and params.name,
+                    "from": start,
+                    "to": stop,
                 }
-                about |= {"from": start, "to": stop}
                 file.write_text(json.dumps(about | dict(study.summary), indent=2) + "\n", "utf-8")
             elif path.suffix == ".csv":
                 study.run.to_csv(file, *study.signals)
