@@ -173,11 +173,11 @@ def usual_hold(body: Animal, controller: Controller) -> float:
 
 def read_drive(animal: Animal, texts: Sequence[str]) -> Controller:
     """Create a controller from constant values, a CSV file, or a name."""
-    from gymnosoma.agents.controllers import drives, own_drive
+    from gymnosoma.agents.controllers import drives
 
     controllers = drives(animal)
     if not texts:
-        return own_drive(animal)
+        return animal.default_drive()
     if len(texts) == 1 and texts[0] in controllers:
         return controllers[texts[0]](animal)
     if len(texts) == 1 and texts[0].endswith(".csv"):

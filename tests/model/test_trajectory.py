@@ -1,5 +1,7 @@
 """Trajectories: what they hold, as files and tables; films of them; the command that makes them."""
 
+import inspect
+import json
 import re
 from importlib import resources
 
@@ -9,12 +11,13 @@ import pytest
 from fixtures.pendulum.animal import Pendulum
 
 from gymnosoma.agents import ControllerAgent
-from gymnosoma.envs import Schedule, Trajectory, simulate
+from gymnosoma.envs import Circuit, Schedule, Trajectory, simulate
+from gymnosoma.envs.core.arguments import plain
 from gymnosoma.envs.core.draw.view import View
 from gymnosoma.envs.lamprey import IsolatedCord, Lamprey, LampreyParams
 from gymnosoma.envs.neuromechanic import Neuromechanic
-from gymnosoma.envs.whisker_chain import Whisker
-from gymnosoma.envs.whisker_rod import WhiskerRod, WhiskerRodParams
+from gymnosoma.envs.whisker_chain import Whisker, WhiskerParams
+from gymnosoma.envs.whisker_rod import Relief, WhiskerRod, WhiskerRodParams
 from gymnosoma.envs.worm import SineKymogram, Worm, WormParams
 from gymnosoma.films import film
 from gymnosoma.films.reel import Replay
@@ -150,6 +153,31 @@ def test_other_animals_are_given_by_their_class(tmp_path):
     for wrong in (Worm, Worm()):
         with pytest.raises(ValueError, match=r"run\.npz' cannot be read: (the animal|rows) must be"):
             Trajectory.load(file, wrong)
+
+
+def test_animals_are_made_from_plain_arguments():
+    boyle, gain = Circuit.load("boyle", "worm"), np.linspace(0.5, 1.0, 24)
+    for animal in (
+        Worm(WormParams(control_gain=gain), dt=1e-3, circuit=boyle),
+        Lamprey(LampreyParams(water=2.0), circuit=Circuit.load("cord", "lamprey").replace(MN={"gain": 0.4})),
+        IsolatedCord({"segments": 200}, LampreyParams(feedback=0.0)),
+        Whisker(WhiskerParams(rest_angle=tuple(0.01 * np.arange(12))), pegs=2),
+        WhiskerRod(WhiskerRodParams(length=0.03), relief=Relief.sine(1e-6, 1e-3)),
+    ):
+        names = inspect.signature(type(animal)).bind(*animal._init_arguments[0], **animal._init_arguments[1]).arguments
+        made = type(animal).from_plain(json.loads(json.dumps(plain(names))))
+        assert made.params == animal.params and made.dt == animal.dt and made.state == animal.state
+        assert getattr(made, "circuit", None) == getattr(animal, "circuit", None)
+        assert not hasattr(made, "relief") or made.relief.height.tobytes() == animal.relief.height.tobytes()
+
+
+def test_an_animal_has_a_default_drive():
+    class Pushed(Pendulum):
+        def default_drive(self):
+            return Schedule(0.1, [[2.0]])
+
+    assert same(simulate(Pushed(), None, 0.1).rows, simulate(Pendulum(), [2.0], 0.1).rows)
+    assert same(simulate(Pendulum(), None, 0.1).rows, simulate(Pendulum(), [0.0], 0.1).rows)
 
 
 def test_tables(tmp_path):
