@@ -48,8 +48,8 @@ class Format(NamedTuple):
     write: Callable[[Path], object]
     read: Callable[[Path], object]
     most: int = 10**6
-    kind: str = ""
-    """What its errors call it."""
+    told: str = ""
+    """How its errors begin, with %r for the path."""
 
 
 def text(content):
@@ -113,7 +113,7 @@ def whisk(path):
 
 
 def recording(write):
-    return Format(write, midlines, kind="recording")
+    return Format(write, midlines, told="recording %r cannot be read: ")
 
 
 def foreign(write, most):
@@ -123,7 +123,7 @@ def foreign(write, most):
 FORMATS = {
     "cord.toml": Format(copied(ASSETS / "lamprey/circuits/cord.toml"), Circuit.read),
     "worm.toml": Format(copied(ASSETS / "worm/circuits/ahead.toml"), Circuit.read),
-    "arm.toml": Format(copied(ASSETS / "neuromechanic/arm.toml"), load, kind="model"),
+    "arm.toml": Format(copied(ASSETS / "neuromechanic/arm.toml"), load, told="model %r"),
     "recipe.toml": Format(text(RECIPE), lambda path: recipe(SWIM, file=path), 300),
     "hair.toml": Format(text(HAIR), _read_hair),
     "card.json": Format(copied(shipped(SWIM) / "card.json"), read_policy, 300),
@@ -134,7 +134,7 @@ FORMATS = {
     "run.npz": Format(
         lambda path: simulate(Worm(WormParams(n_rods=13)), np.zeros(12), 0.05).save(path),
         Trajectory.load,
-        kind="trajectory",
+        told="trajectory %r cannot be read: ",
     ),
     "wave.npy": Format(array(WAVE), load_kymogram),
     "wave.csv": Format(table(WAVE), load_kymogram),
@@ -150,7 +150,7 @@ FORMATS = {
     "base.csv": Format(table(BASE, "time,angle"), RecordedBase.read),
     "base.measurements": Format(lambda path: write_whisk(path, 1), whisk, 20),
     "base.whiskers": Format(lambda path: write_whisk(path, 1), whisk, 20),
-    "drive.csv": Format(table(BASE), Schedule.read, kind="drive"),
+    "drive.csv": Format(table(BASE), Schedule.read, told="drive %r cannot be read: "),
     "heights.txt": Format(table(BASE[:, 1]), lambda path: Relief.measured(path, 1e-3)),
     "values.csv": Format(table(WAVE), lambda path: assignment("param", f"x=@{path}")),
     "walk.mot": Format(text(MOT), biomechanics.read_motion),

@@ -58,7 +58,7 @@ def survives(path, content=None, read=None):
     except ValueError as error:
         refusal(error)
         assert path.name in str(error) or path.parent.name in str(error), error  # or another file of a policy
-        assert str(error).startswith(f"{form.kind} '{path}'" if form.kind else ""), error
+        assert not form.told or str(error).startswith(form.told % str(path)), error
         return str(error)
     finally:
         peak = tracemalloc.get_traced_memory()[1]
@@ -277,6 +277,11 @@ def bias(value):
     return tensors(**{"layers.2.bias": np.asarray(value)})
 
 
+def made_a_folder(path):
+    path.unlink()
+    path.mkdir()
+
+
 def truncated(size):
     return lambda path: os.truncate(path, size)
 
@@ -373,7 +378,7 @@ FAULTS = {
     },
     "results.jsonl.xz": {
         "much": Fault(lzma.compress(b"[" + b"[]," * (MEMORY // 48), preset=0)),
-        "blank": Fault(lzma.compress(b" " * (MEMORY + 1), preset=0), "more than"),
+        "blank": Fault(lzma.compress(b" " * (MEMORY + 1), preset=0), f"more than {MEMORY // 2} bytes"),
     },
     "results.jsonl": {
         name: Fault(keys(**change), "results.jsonl', line 1: ")
@@ -473,6 +478,8 @@ FAULTS = {
         "open": Fault("<mujoco><worldbody><body/></worldbody>", r"arm.xml' cannot be compiled by MuJoCo: XML"),
     },
     "policy.safetensors": {
+        "absent": Fault(os.unlink, "policy.safetensors' cannot be read: No such file"),
+        "a folder": Fault(made_a_folder, "policy.safetensors': it is not a regular file"),
         "truncated": Fault(truncated(5000), NO_WEIGHTS),
         "empty": Fault(b"", NO_WEIGHTS),
         "long header": Fault(header(b" " * 70_000), "header must have at most 65536 bytes, got 70000"),
@@ -487,6 +494,8 @@ FAULTS = {
         "NaN": Fault(bias(np.full(6, np.nan, np.float32)), "tensor 'layers.2.bias' must be finite"),
     },
     "card.json": {
+        "absent": Fault(os.unlink, "card.json' cannot be read: No such file"),
+        "a folder": Fault(made_a_folder, "card.json.*it is not a regular file"),
         "empty": Fault(b"", "card.json' cannot be read: Expecting value"),
         "list": Fault(b"[1]", "card.json' must be an object"),
         "not UTF-8": Fault(b'{"id": "\xff"}', "codec can't decode"),
@@ -530,7 +539,7 @@ def test_files_with_a_fault_are_refused(good, monkeypatch, name, fault):
         path.write_text(content.decode().replace(*harm, 1))
     else:
         harm(path)
-    assert read or path.read_bytes() != content
+    assert read or not path.is_file() or path.read_bytes() != content
     error = survives(path, read=read)
     assert error and re.search(message, error), error
 
