@@ -12,7 +12,7 @@ import uuid
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -177,6 +177,16 @@ def read_arrays(path: Path, largest: int, memory: int | None = None) -> dict[str
     return arrays
 
 
+def sync_folder(folder: Path) -> None:
+    """Write the names of new and renamed files in a folder to the disk, where the system supports it."""
+    with suppress(OSError):  # Windows opens no folders, and some file systems do not sync them
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
 PARTIAL = f"partial-{{}}-{'[0-9a-f]' * 32}"
 """Pattern of the names of incomplete files."""
 
@@ -199,6 +209,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
             file.flush()
             os.fsync(file.fileno())
         os.replace(partial, path)
+        sync_folder(path.parent)
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from error
     finally:

@@ -1,7 +1,6 @@
 """The folder of compiled kernels may be damaged, full, shared or gone: programs run, and say it once."""
 
 import errno
-import hashlib
 import importlib
 import os
 import pickle
@@ -84,8 +83,8 @@ def place(folder):
     return next(path for path in folder.iterdir() if path.is_dir())
 
 
-def signed(content):
-    return hashlib.sha256(content).digest() + content
+def signed(content, path):
+    return kernel_cache.checksum(path, content) + content
 
 
 def flipped(content, at):
@@ -93,13 +92,14 @@ def flipped(content, at):
 
 
 DAMAGE = {
-    "empty": lambda content: b"",
-    "checksum alone": lambda content: content[: kernel_cache.CHECKSUM],
-    "half": lambda content: content[: len(content) // 2],
-    "one bit": lambda content: flipped(content, len(content) // 2),
-    "one bit of the checksum": lambda content: flipped(content, 0),
-    "no pickle": lambda content: signed(b"no pickle"),
-    "another pickle": lambda content: signed(pickle.dumps(7)),
+    "empty": lambda content, path: b"",
+    "checksum alone": lambda content, path: content[: kernel_cache.CHECKSUM],
+    "half": lambda content, path: content[: len(content) // 2],
+    "one bit": lambda content, path: flipped(content, len(content) // 2),
+    "one bit of the checksum": lambda content, path: flipped(content, 0),
+    "no pickle": lambda content, path: signed(b"no pickle", path),
+    "another pickle": lambda content, path: signed(pickle.dumps(7), path),
+    "another kernel": lambda content, path: signed(content[kernel_cache.CHECKSUM :], path.with_name("other.nbc")),
 }
 
 
@@ -110,7 +110,7 @@ def test_a_second_process_compiles_nothing_and_damage_heals(tmp_path):
     first = files(folder)
     assert len(first) >= 7 and all(name.endswith(".nbc") for name in first)  # two signatures of triple and outer
     for how, path in zip(DAMAGE, folder.rglob("*.nbc"), strict=False):
-        path.write_bytes(DAMAGE[how](path.read_bytes()))
+        path.write_bytes(DAMAGE[how](path.read_bytes(), path))
     printed, (told,) = start(script, folder)
     assert printed == PRINTED and f"compiled kernels in {place(folder)} are damaged" in told
     healed = files(folder)
@@ -146,11 +146,32 @@ def test_any_damage_heals(folder, how):
     whole = {path: path.read_bytes() for path in folder.iterdir()}
     assert len(whole) == 1
     for path, content in whole.items():
-        path.write_bytes(DAMAGE[how](content))
+        path.write_bytes(DAMAGE[how](content, path))
     (told,), compiled = run()
     assert told.startswith(f"compiled kernels in {folder} are damaged") and compiled
     assert run() == ([], False)
     assert {path for path in folder.iterdir()} == whole.keys()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_a_pipe_is_replaced(folder):
+    run()
+    (path,) = folder.iterdir()
+    path.unlink()
+    os.mkfifo(path)
+    (message,), compiled = run()
+    assert message.startswith(f"compiled kernels in {folder} are damaged") and compiled
+    assert run() == ([], False)
+
+
+@pytest.mark.parametrize("base", ["", "cache", "./cache", "~/cache"])
+def test_a_relative_cache_home_is_ignored(monkeypatch, tmp_path, base):
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", base)
+    assert kernel_cache.find_folder().parent == tmp_path / ".cache" / "gymnosoma"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "other"))
+    assert kernel_cache.find_folder().parent == tmp_path / "other" / "gymnosoma"
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="files have no owners")

@@ -49,7 +49,7 @@ from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.runtime.nrt import rtsys
 from numba.extending import models, register_model
 
-from ..files import is_own
+from ..files import check_file, is_own, sync_folder
 
 _LOG = logging.getLogger("gymnosoma")
 
@@ -64,7 +64,8 @@ LIBRARIES = frozenset({"llvmlite", "numba", "numpy", "re"})
 
 def find_folder() -> Path:
     """Return the folder for kernels of this version of numba; it may be missing or read-only."""
-    own = os.path.join(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "gymnosoma")
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    own = os.path.join(base if os.path.isabs(base) else "~/.cache", "gymnosoma")  # relative: ignored, by the standard
     root = os.path.expanduser(os.environ.get("NUMBA_CACHE_DIR") or own)
     if root.startswith("~"):  # unknown home; never load code from the working folder
         root = os.devnull
@@ -141,12 +142,18 @@ def file_of(function: Callable[..., Any], *key: Any) -> Path:
     return FOLDER / f"{function.__name__.strip('<>')}-{hashlib.sha256(name.encode()).hexdigest()[:24]}.nbc"
 
 
+def checksum(path: Path, content: bytes) -> bytes:
+    """Return the checksum of a kernel, which includes its name, so that exchanged files are recognised."""
+    return hashlib.sha256(path.name.encode() + content).digest()
+
+
 def load(path: Path) -> bytes | None:
     """Read a saved kernel; None if it is missing or not safe, ValueError if it is damaged.
 
     Files contain pickles and machine code, so files that other users can write are not read.
     """
     try:
+        check_file(path)
         with path.open("rb") as file:
             if not (is_own(FOLDER) and is_own(file.fileno())):
                 warn(FOREIGN)
@@ -154,7 +161,7 @@ def load(path: Path) -> bytes | None:
             content = file.read()
     except OSError:
         return None
-    if hashlib.sha256(content[CHECKSUM:]).digest() != content[:CHECKSUM]:
+    if checksum(path, content[CHECKSUM:]) != content[:CHECKSUM]:
         raise ValueError("wrong checksum")
     return content[CHECKSUM:]
 
@@ -179,8 +186,9 @@ def save(path: Path, content: bytes) -> None:
         FOLDER.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not is_own(FOLDER):
             return warn(FOREIGN)
-        temporary.write_bytes(hashlib.sha256(content).digest() + content)
+        temporary.write_bytes(checksum(path, content) + content)
         os.replace(temporary, path)
+        sync_folder(FOLDER)
     except OSError as error:
         warn(f"cannot be saved ({error.strerror})")
     with contextlib.suppress(OSError):
