@@ -300,14 +300,19 @@ def circuit_keys() -> str:
     """Return tables of the keys of a circuit's file."""
     kinds = {
         "": Circuit,
-        "[[populations]]": Population,
-        "[[projections]]": Projection,
-        "[[senses]]": Sense,
-        "[antagonists]": Antagonists,
+        "[population.NAME]": Population,
+        "[[projection]]": Projection,
+        "[[sense]]": Sense,
+        "[output.antagonists]": Antagonists,
     }
+    other = {"`source`, `target`": "`from`, `to`", "`muscles`": "`[output]` `muscles`"}
+    inner = {"`name`", "`populations`", "`projections`", "`senses`", "`antagonists`"}
     parts = []
     for label, kind in kinds.items():
-        parts.append(f"`{label}`\n\n" * bool(label) + table(("key", "value and meaning"), arguments(kind)))
+        rows = [(other.get(keys, keys), about) for keys, about in arguments(kind)]
+        left = inner if kind in (Circuit, Population) else set()
+        rows = [row for row in rows if row[0] not in left]
+        parts.append(f"`{label}`\n\n" * bool(label) + table(("key", "value and meaning"), rows))
     rows = [
         (
             dynamics,

@@ -355,8 +355,7 @@ FAULTS = {
     },
     "cord.toml": {
         "no target": Fault(
-            "segments = 9\nmuscles = 'h'\npopulations = []\n[[projections]]\nsource = 'h'\n",
-            "projections\\[0\\] must have target",
+            "segments = 9\n[output]\nmuscles = 'h'\n[[projection]]\nfrom = 'h'\n", "projection must have target"
         ),
     },
     "worm.toml": {"signal": Fault(('signal = "joint_angle"', "signal = 5"), "signal must be a name, got 5")},

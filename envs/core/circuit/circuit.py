@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import tomllib
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
 from functools import cached_property
 from importlib import resources
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arguments import choice, number, one_of, printable, shown, whole, wholes, within
-from ..files import read_toml, replacing, toml_value
+from ..files import read_toml, replacing, toml_key, toml_value
 from ..kernels.lanes import aligned, in_lanes, matrix
 from ..model.quantities import Option
 from .kernels import (
@@ -40,9 +40,6 @@ from .members import ENDS, MAX_CELLS, MAX_SEGMENTS, PORTS, Antagonists, Populati
 COUPLING_STEP = 2.5e-3
 """Longest step (s) of phase oscillators, which have no delay."""
 
-MEMBERS = ("populations", "projections", "senses", "antagonists")
-"""Fields of a circuit that are tables in a file."""
-
 TILE = 25
 """Number of segments whose weights are stored for animals side by side, if all segments have equal weights."""
 
@@ -58,10 +55,10 @@ class Circuit:
 
     Args:
         segments: Number of segments.
-        populations (sequence of Population): Types of cells; in a file, tables ``[[populations]]``.
-        projections (sequence of Projection): Synapses between them; in a file, tables ``[[projections]]``.
+        populations (sequence of Population)
+        projections (sequence of Projection)
         muscles: Name of the population that drives the muscles: at each joint by its mean over the joint's segments.
-        senses (sequence of Sense): Inputs of ``sense`` populations; in a file, tables ``[[senses]]``.
+        senses (sequence of Sense)
         ends ({"exist", "clamp"}): Treatment of projections that extend beyond an end of the cord or a cut. ``"exist"``:
             the strength is shared among the existing segments. ``"clamp"``: the end segment replaces the missing ones.
         head_segments: Number of segments that receive ``head_extra`` more of the brainstem's tonic drive.
@@ -104,19 +101,12 @@ class Circuit:
         whole("head_segments", self.head_segments, 0, self.segments)
         choice("ends", self.ends, ENDS)
         for name, kind in (("populations", Population), ("projections", Projection), ("senses", Sense)):
-            members = getattr(self, name)
-            if not isinstance(members, list | tuple):
-                raise ValueError(f"{name} must be a list, got {shown(members)}")
-            members = tuple(
-                _make(f"{name}[{k}]", kind, one) if isinstance(one, Mapping) else one for k, one in enumerate(members)
-            )
+            members = tuple(_make(name, kind, one) if isinstance(one, Mapping) else one for one in getattr(self, name))
             if not all(isinstance(each, kind) for each in members) or len(members) > MAX_CELLS:
                 raise ValueError(f"{name} must be at most {MAX_CELLS} of type {kind.__name__}, got {shown(members)}")
             object.__setattr__(self, name, members)
         if isinstance(self.antagonists, Mapping):
             object.__setattr__(self, "antagonists", _make("antagonists", Antagonists, self.antagonists))
-        elif self.antagonists is not None and not isinstance(self.antagonists, Antagonists):
-            raise ValueError(f"antagonists must be a table, got {shown(self.antagonists)}")
         if not isinstance(self.each_synapse, bool):
             raise ValueError(f"each_synapse must be true or false, got {shown(self.each_synapse)}")
         if self.step is not None:
@@ -254,28 +244,66 @@ class Circuit:
 
     @classmethod
     def read(cls, path: str | Path) -> Self:
-        """Read a circuit from a TOML file of its fields; raises ValueError, which names the file, if it is invalid."""
+        """Read a circuit from a TOML file; raises ValueError, which names the file, if it is invalid."""
         try:
-            return _make("circuit", cls, read_toml(Path(path)))
+            return cls.from_table(read_toml(Path(path)))
         except (OSError, ValueError) as error:
             raise ValueError(f"circuit {str(path)!r} cannot be read: {printable(error)}") from None
 
     def write(self, path: str | Path) -> None:
-        """Write a TOML file for `read`, with the fields that differ from their defaults."""
+        """Write a TOML file for `read`."""
+        words = {"source": "from", "target": "to"}
 
-        def lines(member: Any) -> list[str]:
-            values = {field.name: getattr(member, field.name) for field in fields(member) if field.name not in MEMBERS}
-            usual = {field.name: field.default for field in fields(member)}
-            return [f"{name} = {toml_value(v)}" for name, v in values.items() if v is not None and v != usual[name]]
+        def lines(member: Any, skip: tuple[str, ...] = ()) -> list[str]:
+            entries = []
+            for field in fields(member):
+                value = getattr(member, field.name)
+                if field.name not in skip and value is not None and value != field.default:
+                    entries.append(f"{words.get(field.name, field.name)} = {toml_value(value)}")
+            return entries
 
-        text = lines(self)
-        for name in MEMBERS[:3]:
-            for member in getattr(self, name):
-                text += ["", f"[[{name}]]", *lines(member)]
+        text = lines(self, ("populations", "projections", "senses", "muscles", "antagonists"))
+        for each in self.populations:
+            text += ["", f"[population.{toml_key(each.name)}]", *lines(each, ("name",))]
+        for name, members in (("sense", self.senses), ("projection", self.projections)):
+            for member in members:
+                usual = isinstance(member, Projection) and member.name == f"{member.source}_{member.target}"
+                text += ["", f"[[{name}]]", *lines(member, ("name",) if usual else ())]
+        text += ["", "[output]", f"muscles = {toml_value(self.muscles)}", ""]
         if self.antagonists is not None:
-            text += ["", "[antagonists]", *lines(self.antagonists)]
+            text += ["[output.antagonists]", *lines(self.antagonists), ""]
         with replacing(Path(path)) as file:
-            file.write("\n".join([*text, ""]).encode())
+            file.write("\n".join(text).encode())
+
+    @classmethod
+    def from_table(cls, table: Mapping[str, Any]) -> Self:
+        """Make a circuit from the tables of a TOML file."""
+        table = dict(_mapping("circuit", table))
+        populations = table.pop("population", {})
+        if not isinstance(populations, Mapping):
+            raise ValueError(f"population must be tables by name, got {shown(populations)}")
+        senses, projections = table.pop("sense", []), table.pop("projection", [])
+        for name, tables in (("sense", senses), ("projection", projections)):
+            if not isinstance(tables, list):
+                raise ValueError(f"{name} must be a list of tables, got {shown(tables)}")
+        output = table.pop("output", {})
+        _check_keys("output", output, ["muscles", "antagonists"])
+        elsewhere = ("populations", "projections", "senses", "muscles", "antagonists")
+        own = [f.name for f in fields(cls) if f.name not in elsewhere]
+        _check_keys("circuit", table, [*own, "population", "projection", "sense", "output"])
+        if "segments" not in table or "muscles" not in output:
+            raise ValueError(f"circuit must have segments and output: muscles, got {', '.join([*table, *output])}")
+        table["populations"] = [
+            _make(f"population {name}", Population, {"name": name, **_mapping(name, one)})
+            for name, one in populations.items()
+        ]
+        words = {"from": "source", "to": "target"}
+        table["projections"] = [
+            _make("projection", Projection, {words.get(key, key): v for key, v in _mapping("projection", one).items()})
+            for one in projections
+        ]
+        table["senses"] = [_make("sense", Sense, one) for one in senses]
+        return cls(**table, **output)
 
     @classmethod
     def load(cls, value: Any, animal: str) -> Circuit:
@@ -286,12 +314,13 @@ class Circuit:
         if isinstance(value, Circuit):
             return value
         if isinstance(value, Mapping):
-            return _make("circuit", cls, value)
+            _check_keys("circuit", value, [field.name for field in fields(cls)])
+            return cls(**value)
         if isinstance(value, str) and value.isidentifier():
             folder = resources.files("gymnosoma.assets").joinpath(animal, "circuits")
             shipped = sorted(file.name.removesuffix(".toml") for file in folder.iterdir())
             choice("circuit", value, shipped)
-            return _make("circuit", cls, tomllib.loads(folder.joinpath(f"{value}.toml").read_text("utf-8")))
+            return cls.from_table(tomllib.loads(folder.joinpath(f"{value}.toml").read_text("utf-8")))
         if isinstance(value, str | Path):
             return cls.read(value)
         raise ValueError(f"circuit must be a Circuit, a mapping of its fields, a file or a name, got {shown(value)}")
@@ -559,11 +588,22 @@ def _once(name: str, labels: Iterable[str]) -> None:
         raise ValueError(f"{name} must have each name once, got {', '.join(repeats)} more than once; set name")
 
 
+def _mapping(name: str, table: Any) -> Mapping[str, Any]:
+    if not isinstance(table, Mapping):
+        raise ValueError(f"{name} must be a table, got {shown(table)}")
+    return table
+
+
+def _check_keys(name: str, table: Any, choices: Sequence[str]) -> None:
+    """Raise ValueError if a mapping has a key that is not one of ``choices``."""
+    for key in _mapping(name, table):
+        choice(f"{name}: name", key, choices)
+
+
 def _make(label: str, kind: Any, table: Any, like: Any = None) -> Any:
     """Make a member of a circuit from a table, or a copy of ``like`` with changes."""
     names = [field.name for field in fields(kind)]
-    for key in table:
-        choice(f"{label}: name", key, names)
+    _check_keys(label, table, names)
     plain = {
         key: tuple(v) if key in ("cells", "stretch", "touch") and isinstance(v, list) else v for key, v in table.items()
     }

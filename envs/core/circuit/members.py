@@ -45,7 +45,7 @@ class Population:
     """Cells of one type, one per side and segment.
 
     Args:
-        name: Name of the population, a word of letters, digits and ``_``.
+        name
         dynamics ({"ekeberg", "phase", "matsuoka", "leaky", "bistable", "switch", "sense"}): Equations of a cell, with
             its total excitation E and inhibition I. ``ekeberg``: Ekeberg (1993), Eqs. 1 and 2: delayed inputs, output
             max(0, 1 - exp((threshold - xi+) gain) - xi- - adaptation theta). ``phase``: after Cohen, Holmes & Rand
