@@ -94,9 +94,19 @@ def check_saved(name: str, groups: Iterable[Iterable[Path]], endings: Collection
     return paths
 
 
-def plain(value: Any) -> Any:
-    """Convert an event, or NumPy numbers, to a value that JSON supports."""
-    return {"time": value.time, **value.values} if isinstance(value, Event) else np.asarray(value).tolist()
+def to_json(value: Any) -> Any:
+    """Convert events and arrays to values that JSON supports; numbers that are not finite become None."""
+    if isinstance(value, Event):
+        value = {"time": value.time, **value.values}
+    if isinstance(value, Mapping):
+        return {str(key): to_json(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_json(each) for each in value]
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    return to_json(np.asarray(value).tolist())
 
 
 def write_table(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -105,13 +115,9 @@ def write_table(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     In JSON, numbers that are not finite become null. In other formats, NaN becomes an empty cell.
     """
     if path.suffix == ".json":
-        finite = [{k: None if isinstance(v, float) and not isfinite(v) else v for k, v in row.items()} for row in rows]
-        path.write_text(json.dumps(finite, indent=2, default=plain) + "\n", "utf-8")
+        path.write_text(json.dumps(to_json(rows), indent=2) + "\n", "utf-8")
         return
-    flat = [
-        {k: json.dumps(v, default=plain) if isinstance(v, dict) else v for k, v in row.items() if v == v}
-        for row in rows
-    ]
+    flat = [{k: json.dumps(to_json(v)) if isinstance(v, dict) else v for k, v in row.items() if v == v} for row in rows]
     if path.suffix == ".parquet":
         import pandas
 

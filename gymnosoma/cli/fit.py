@@ -15,7 +15,7 @@ import numpy as np
 import tyro
 
 import gymnosoma
-from gymnosoma.agents.support.files import check_saved, result
+from gymnosoma.agents.support.files import check_saved, result, to_json
 from gymnosoma.agents.support.progress import progress_bar
 from gymnosoma.envs.core.arguments import shown
 from gymnosoma.envs.core.files import read_toml
@@ -143,7 +143,7 @@ def fit(
                     "from": start,
                     "to": stop,
                 }
-                file.write_text(json.dumps(about | dict(study.summary), indent=2) + "\n", "utf-8")
+                file.write_text(json.dumps(to_json(about | dict(study.summary)), indent=2) + "\n", "utf-8")
             elif path.suffix == ".csv":
                 study.run.to_csv(file, *study.signals)
             elif animal == "whisker":

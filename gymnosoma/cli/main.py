@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import io
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Callable
@@ -19,6 +20,7 @@ import tyro
 import gymnosoma
 from gymnosoma.agents.support.workers import Unfinished
 from gymnosoma.envs.core.arguments import EXTRAS, printable
+from gymnosoma.interrupt import unwatch
 
 from .benchmark import benchmark
 from .compile import compile_
@@ -67,8 +69,15 @@ def overview() -> str:
     return "\n".join(lines)
 
 
+NARROWEST = 40
+"""Smallest width of help texts and tables, columns; tyro takes minutes for less."""
+
+
 def main() -> None:
     """Run the command line."""
+    unwatch()
+    if shutil.get_terminal_size().columns < NARROWEST:
+        os.environ["COLUMNS"] = str(NARROWEST)
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # it was closed
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115

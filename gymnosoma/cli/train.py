@@ -24,7 +24,7 @@ from gymnosoma.agents.policies.evaluation import Summary
 from gymnosoma.agents.policies.lookup import shipped
 from gymnosoma.agents.policies.registry import ALGORITHMS, full_id, references_of, task_class
 from gymnosoma.agents.policies.repository import PICTURE, write_repository
-from gymnosoma.agents.support.files import check_installed, check_saved, locked, replacing
+from gymnosoma.agents.support.files import check_installed, check_saved, locked, replacing, to_json
 from gymnosoma.agents.support.interruption import noted_signals
 from gymnosoma.agents.support.workers import Unfinished, run_jobs, workers
 from gymnosoma.envs import register_model
@@ -240,5 +240,5 @@ def _train_together(
 def _save_scores(place: Path, own: Summary, others: Sequence[Summary]) -> None:
     with locked("folder", place):
         with replacing(place / "evaluation.json") as file:
-            file.write((json.dumps([vars(row) for row in (own, *others)], indent=2) + "\n").encode())
+            file.write((json.dumps(to_json([vars(row) for row in (own, *others)]), indent=2) + "\n").encode())
         add_scores(place, own)

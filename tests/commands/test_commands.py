@@ -9,10 +9,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import gymnosoma
 from gymnosoma.agents.policies.evaluation import Summary
+from gymnosoma.agents.support.files import write_table
 from gymnosoma.cli import compile as command
 from gymnosoma.cli.evaluate import show
 from gymnosoma.cli.main import COMMANDS
@@ -141,3 +143,47 @@ def test_nothing_is_left_to_compile(tmp_path):
     assert run(TRAIN, "evaluate", "WormSwim-v0", "--policy", "random", "baseline", "--episodes", 17)[1] == kernels
     told, after = run(TRAIN, "compile", "WormSwim-v0")
     assert "\n0 kernels compiled" in told and after == kernels
+
+
+@pytest.mark.skipif(not hasattr(os, "posix_spawn"), reason="Ctrl-C reaches processes differently")
+@pytest.mark.parametrize("program", [["-m", "gymnosoma"], ["train.py"]], ids=" ".join)
+def test_interrupted_imports_give_one_line(program):
+    code = f"""
+import runpy, signal, sys, threading, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
+def interrupt():
+    while "numpy" not in sys.modules:
+        time.sleep(0.001)
+    signal.raise_signal(signal.SIGINT)
+threading.Thread(target=interrupt, daemon=True).start()
+sys.orig_argv, sys.argv = ["python", *{program!r}, "list"], [{program[0]!r}, "list"]
+runpy.run_{"module" if program[0] == "-m" else "path"}({program[-1]!r}, run_name="__main__")
+"""
+    folder = Path(__file__).parents[2]
+    ended = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True)
+    assert (ended.stderr, ended.returncode) == ("interrupted\n", 130)
+
+
+def test_importing_the_package_leaves_signals_alone():
+    code = "import signal, gymnosoma; assert signal.getsignal(signal.SIGINT) is signal.default_int_handler"
+    code = f"import signal; signal.signal(signal.SIGINT, signal.default_int_handler); {code}"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("columns", ["1", "7", "0", "-3", "x"])
+def test_help_is_printed_in_narrow_windows(command, monkeypatch, capsys, columns):
+    monkeypatch.setenv("COLUMNS", columns)
+    with pytest.raises(SystemExit, match="0"):
+        command("evaluate", "--help")
+    assert "--episodes" in capsys.readouterr().out
+
+
+def test_json_has_no_infinite_numbers(tmp_path):
+    values = {"a": np.inf, "b": [1.0, -np.inf], "c": {"d": np.array([np.nan, 2.0])}, "e": np.float32(np.inf), "f": 1}
+    write_table(tmp_path / "table.json", [values])
+
+    def refuse(name):
+        raise ValueError(name)
+
+    (row,) = json.loads((tmp_path / "table.json").read_text(), parse_constant=refuse)
+    assert row == {"a": None, "b": [1.0, None], "c": {"d": [None, 2.0]}, "e": None, "f": 1}
