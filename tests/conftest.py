@@ -12,6 +12,9 @@ import pytest
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
+# No window opens and no screen is needed; tests of displays change this themselves.
+os.environ.update(SDL_VIDEODRIVER="dummy", MPLBACKEND="agg")
+
 # What it writes beside its examples, of which it keeps none.
 os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", os.path.join(tempfile.gettempdir(), "gymnosoma-hypothesis"))
 

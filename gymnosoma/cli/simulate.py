@@ -101,12 +101,12 @@ def simulate(
     width, height = read_size(size)
     files = check_saved("save", save, (".npz", *TABLES, *FORMATS))
     check_playback(fps, slow)
-    if not files:
-        open_display(INSTEAD)
     body = make_animal(animal, read_params_of(settings.param), {"scheme": settings.scheme, "dt": settings.dt})
     controller = read_drive(body, settings.drive)
     hold = usual_hold(body, controller) if settings.hold is None else settings.hold
     events = [read_event(text) for text in settings.event]
+    if not files:
+        open_display(INSTEAD)
     with _watched(settings.duration) as progress, warnings.catch_warnings(action="ignore", category=UserWarning):
         run = simulate_animal(
             body,

@@ -64,13 +64,14 @@ class Game:
         make = steering(task)
         if make is None:
             raise ValueError(f"id must have an animal that can be steered by hand, got {env_id!r}")
-        instead = "run play on a computer with a screen, or through ssh -X"
-        open_display(instead)
         by_hand = next(mode for mode in task.action_modes if mode != "residual")
         env = {"control_rate": make.control_rate, "actions": by_hand, **env}
         wrappers = env.pop("wrappers", None)
         bare: Any = gymnasium.make(env_id, render_mode="rgb_array", width=width, height=height, **env).unwrapped
         self._env = wrap(bare, wrappers)  # without its time limit
+        bare.batch.options.read(options, 1)
+        instead = "run play on a computer with a screen, or through ssh -X"
+        open_display(instead)
         self.task = bare.task
         self._view: View = bare.view
         self.steering: Steering = make(self.task)

@@ -232,9 +232,7 @@ def show_episode(
     Raises:
         ValueError: If an argument is invalid, or if no display is available for the window.
     """
-    if save is None:
-        open_display(INSTEAD)
-    else:
+    if save is not None:
         check_saved("save", [[save]], FORMATS)
     ghost = ghost if ghost != "baseline" or references_of(env_id) else None
     policy = stand_in(env_id, policy)
@@ -243,6 +241,8 @@ def show_episode(
     shadow = None if ghost in (None, policy) else find_policy(env_id, str(ghost))
     actor = find_policy(env_id, policy, seed)
     film = Film(env_id, actor, shadow, seed=seed, seconds=seconds, width=width, height=height, **how)
+    if save is None:
+        open_display(INSTEAD)  # after the arguments: a message about them helps on any computer
     return play(film, env_id, save)
 
 
