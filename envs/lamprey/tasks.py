@@ -415,6 +415,7 @@ class Waypoints(LampreyTask):
         "target": Field(2, "m", 1.0, "waypoint from the centre of mass, along and to the left of the body")
     }
     memory_fields = {"waypoint": f"({count},2)f8", "reached": "f8", "away": "f8", "approached": "f8"}
+    indices = {"reached": range(2**53)}
     info_fields = {"reached": "copy"}
     options = {"turning": Option(0.0, 1.0, "1", "factor on all turns; 0: straight ahead")}
     hidden = {"weakness": Hidden(-0.1, 0.1, paper=0.0)}

@@ -142,6 +142,7 @@ class Neuromechanic(Animal):
         BROKEN: "the state is not finite",
         FAST: "a joint moves too fast",
     }
+    indices: Mapping[str, range] = {"mode": range(4)}
 
     def __init__(
         self,

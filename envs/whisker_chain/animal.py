@@ -160,6 +160,7 @@ class Whisker(InLanes):
         self._inertia = np.sum(self.profile[0, :, None, None] * arms[:, :, None] * arms[:, None, :], 0)
         self._moment = np.sum(self.profile[0, :, None] * arms, 0)
         self.state = state_dtype(p.n_links, pegs)
+        self.indices = {"contact_link": range(p.n_links), "peg_side": range(-1, 2), "stopped": range(2)}
         kernels, lanes = _SCHEMES[scheme]
         work = work_dtype(p.n_links, pegs, 2 if p.friction > 0 else 1)
         self._stepper = Stepper(

@@ -328,7 +328,7 @@ def surface(profile, period, position):
         return profile[0, 0], 0.0
     place = position / period
     place = (place - math.floor(place)) * count
-    j = min(int(place), count - 1)
+    j = max(min(int(place), count - 1), 0)  # a place that is not a number becomes the smallest integer
     f = place - j
     height = profile[j, 0] + f * (profile[j, 1] + f * (profile[j, 2] + f * profile[j, 3]))
     slope = profile[j, 1] + f * (2.0 * profile[j, 2] + f * 3.0 * profile[j, 3])

@@ -691,6 +691,7 @@ class Escape(Recorded):
         **dict.fromkeys(("goal", "start", "turn_centre"), "2f8"),
         **dict.fromkeys(("side", "farthest", "low", "stage", "reversed", "turned", "run"), "f8"),
     }
+    indices = {"stage": range(3)}
     info_fields = dict.fromkeys(("side", "stage", "reversed", "turned", "run"), "copy")
     info_fields |= {"progress": "f8", "is_success": "?"}
     endings = {WormEnding.ESCAPED: Ending("the worm has escaped", success=True)}

@@ -1,6 +1,7 @@
 """Hooks of tasks: what is compiled, and how mistakes are told."""
 
 import copy
+import math
 import os
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from ids import ALL, FIRST, IDS
 
 from gymnosoma.envs.core.env.environment import BodyEnv
 from gymnosoma.envs.core.env.task import Score
+from gymnosoma.envs.core.env.vector import BodyVectorEnv
 from gymnosoma.envs.core.kernels.maths import mean, total
 
 HERE = "env.test_hooks"
@@ -111,7 +113,7 @@ def test_an_unknown_score_is_told_at_once():
         (WrongConstant, "WrongConstant.return_so_far, line .*options must be a number"),
         (Unset, "sense leaves observation.direction unset"),
         (Changing, "sense and info must not change"),
-        (NoReturn, "reward and ending must return finite numbers, got nan"),
+        (NoReturn, "reward returned no finite number"),
         (UnknownReport, "info_fields to copy must be fields of memory or row, got 'turnd'"),
         (SetsItself, "degrees cannot be set in a hook"),
         (WholeArrays, r"test_hooks\.py, line \d+: a hook cannot be compiled"),
@@ -122,6 +124,53 @@ def test_mistakes_are_told_in_plain_words(kind, words):
     with pytest.raises(TypeError, match=words):
         env.reset(seed=0)
         env.step(env.action_space.sample())
+
+
+class Broken(Turn):
+    """Each hook fails in a later step."""
+
+    score = Score("return")
+
+    def __init__(self, hook, **arguments):
+        super().__init__(**arguments)
+        self.hook = hook
+
+    def return_so_far(self, row, memory):
+        return math.log(0.1 - row.time) if self.hook == "reward" else 1.0
+
+    def ending(self, row, memory):
+        if self.hook == "unknown" and row.time > 0.1:
+            return 77.0
+        return math.sqrt(0.1 - row.time) * 0.0 if self.hook == "ending" else 0.0
+
+    def sense(self, row, memory, observation):
+        super().sense(row, memory, observation)
+        if self.hook == "sense":
+            observation.turned[0] = math.nan if row.time > 0.1 else 0.0
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize(
+    ("hook", "reason"),
+    [
+        ("reward", "Broken: reward returned no finite number"),
+        ("ending", "Broken: ending returned no finite number"),
+        ("sense", "Broken: sense set an observation that is not a number"),
+        ("unknown", "Broken: ending returned 77.0, which is not in endings"),
+    ],
+)
+def test_a_hook_that_fails_later_ends_the_episode(monkeypatch, hook, reason, compiled):
+    if not compiled and hook in ("reward", "ending"):
+        pytest.skip("Python raises an error")
+    monkeypatch.setattr(Broken, "compiled", compiled)
+    envs = BodyVectorEnv(2, task=f"{HERE}:Broken", hook=hook)
+    envs.reset(seed=0)
+    for _ in range(20):
+        observations, rewards, ended, _, infos = envs.step(envs.action_space.sample())
+        assert np.isfinite(observations).all() and np.isfinite(rewards).all()
+        if ended.any():
+            break
+    assert ended.all() and list(infos["failure"]) == [reason] * 2
 
 
 def test_choices_are_made_when_hooks_are_compiled():

@@ -17,12 +17,12 @@ from gymnasium.error import ResetNeeded
 from gymnasium.spaces import Box
 from numpy.typing import ArrayLike, NDArray
 
-from ..arguments import DISPLAYS, choice, plain, shown, whole
+from ..arguments import DISPLAYS, choice, plain, shown, whole, within
 from ..kernels.cache import compile_ahead
 from ..kernels.jit import kernel
 from ..model.animal import MAX_STEPS
 from ..model.control import Event, EventQueue
-from .hooks import LIMIT, interned, is_foreign, try_hooks
+from .hooks import FAULTS, LIMIT, interned, is_foreign, try_hooks
 from .options import ResetOptions, Values
 from .task import SPLITS, Layout, Task, load_task, task_arguments
 
@@ -53,6 +53,12 @@ WIDTH, HEIGHT = 960, 540
 
 SMALLEST_FRAME, LARGEST_FRAME = 64, 4096
 """Smallest and largest width and height of a frame, pixels."""
+
+LONGEST = 1e9
+"""Largest time of an animal in a snapshot, s."""
+
+LARGEST = 1e100
+"""Largest number in a snapshot, whose square is finite."""
 
 Snapshot = dict[str, Any]
 """State of environments as plain arrays; can be pickled."""
@@ -234,7 +240,10 @@ class TaskBatch:
             try_hooks(self.task, self.rows[ids], self.memory[ids])
         for j, i in enumerate(ids):
             self.queue.set(i, [event.of(j) for event in events] if events else self.options.defaults[i].events)
-        self.frames[ids] = self.task.hooks.observe(self.rows[ids], self.memory[ids])[:, None]
+        observations = self.task.hooks.observe(self.rows[ids], self.memory[ids])
+        if np.isnan(observations).any():
+            raise ValueError(f"{type(self.task).__name__}: sense set an observation that is not a number at the start")
+        self.frames[ids] = observations[:, None]
         self.endings[ids] = self.elapsed[ids] = 0.0
         self.needs_reset[ids] = False
         if self.view is not None:
@@ -280,7 +289,7 @@ class TaskBatch:
         rewards, self.endings, self._observations, self._infos = task.hooks.close(rows, memory)
         if not self.failures_end:
             successes = [code for code, ending in task.endings.items() if ending.success]
-            self.endings[~np.isin(self.endings, successes)] = 0.0
+            self.endings[~np.isin(self.endings, [*successes, *FAULTS])] = 0.0
         if self.view is not None:
             self.view.record(rows, memory, ids)
         if len(resets):
@@ -333,7 +342,12 @@ class TaskBatch:
         """Return the reason why row ``i`` failed (the animal's before the task's); empty if it did not."""
         if self.rows["status"][i] != 0.0:
             return self.task.animal.failures[self.rows["status"][i]]
-        if self.endings[i] == 0.0 or self.task.endings[self.endings[i]].success:
+        code = self.endings[i]
+        if code in FAULTS:
+            return f"{type(self.task).__name__}: {FAULTS[code]}"
+        if code != 0.0 and code not in self.task.endings:
+            return f"{type(self.task).__name__}: ending returned {code}, which is not in endings"
+        if code == 0.0 or self.task.endings[code].success:
             return ""
         return self.task.reason(self.rows[i], self.endings[i])
 
@@ -366,13 +380,15 @@ class TaskBatch:
             raise ValueError(f"snapshot must be one of {self._name}, from save(), got {shown(snapshot)}")
         for name, own in arrays.items():
             check_array(f"snapshot: {name}", snapshot[name], own)
-        for name, option in self.task.animal.parameters.items():  # kernels use some as indices
-            option.check(f"snapshot: rows: {name}", snapshot["rows"][name])
+        self._check_states(snapshot)
         count, states = len(self.rows), snapshot["generators"]
         for name in ("events", "kept", *(["generators"] if states else [])):
             if len(snapshot[name]) != count:
                 raise ValueError(f"snapshot: {name} must have an entry for each of {count} rows")
         rngs = [np.random.default_rng() for _ in states]
+        for event in (each for waiting in snapshot["events"] for each in waiting):
+            for name, value in event.values.items():
+                self.task.animal.parameters[name].check(f"snapshot: events: {name}", value)
         for rng, state in zip(rngs, states, strict=True):
             rng.bit_generator.state = copy.deepcopy(state)
         for name, own in arrays.items():
@@ -385,6 +401,37 @@ class TaskBatch:
         if self.view is not None:
             self.view.clear(self.ids)
             self.view.record(self.rows, self.memory, self.ids)
+
+    def _check_states(self, snapshot: Snapshot) -> None:
+        """Raise ValueError if a number that kernels use as an index, a state or a counter is out of range.
+
+        A step notices if other numbers are wrong.
+        """
+        animal, rows, memory = self.task.animal, snapshot["rows"], snapshot["memory"]
+        for name, option in animal.parameters.items():
+            option.check(f"snapshot: rows: {name}", rows[name])
+        within("snapshot: rows: time", rows["time"], 0.0, LONGEST, "s")
+        within("snapshot: frames", snapshot["frames"], -LIMIT, LIMIT, "1")
+        choices = {"status": (rows, [0.0, *animal.failures]), "endings": (snapshot, [0.0, *self.task.endings, *FAULTS])}
+        for name, (part, allowed) in choices.items():
+            if not np.isin(part[name], allowed).all():
+                raise ValueError(f"snapshot: {name} must be one of {allowed}, got {shown(part[name])}")
+        counters = {"elapsed": snapshot, **({"step": rows} if "step" in (rows.dtype.names or ()) else {})}
+        indices = [(name, part, range(2**53)) for name, part in counters.items()]
+        indices += [(name, rows, allowed) for name, allowed in animal.indices.items()]
+        indices += [(name, memory, allowed) for name, allowed in self.task.indices.items()]
+        for name, part, allowed in indices:
+            values = part[name]
+            if ((values != np.rint(values)) | (values < allowed.start) | (values >= allowed.stop)).any():
+                raise ValueError(
+                    f"snapshot: {name} must be an integer from {allowed.start} to {allowed.stop - 1}, "
+                    f"got {shown(values)}"
+                )
+        for name, part in (("rows", rows), ("memory", memory)):
+            for field in part.dtype.names or ():
+                large = part[field].dtype.kind == "f" and np.isfinite(part[field]) & (np.abs(part[field]) > LARGEST)
+                if np.any(large):
+                    raise ValueError(f"snapshot: {name}: {field} must be at most {LARGEST:g}, got {shown(part[field])}")
 
 
 def check_array(name: str, value: Any, own: NDArray[Any]) -> None:

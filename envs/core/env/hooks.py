@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+import math
 import operator
 import re
 import textwrap
@@ -31,6 +32,15 @@ NAMES = ("prepare", "command", "reward", "ending", "sense", "info")
 
 LIMIT = 10.0
 """Observations are clipped to this multiple of their scale."""
+
+FAULTS = {
+    -1e6: "reward returned no finite number",
+    -2e6: "ending returned no finite number",
+    -3e6: "sense set an observation that is not a number",
+}
+"""Reasons of the endings that a step sets if a hook fails."""
+
+_REWARD, _ENDING, _SENSE = FAULTS
 
 Place = tuple[str, ...]
 """Path of attributes from a task to an object: () is the task, ("animal",) its animal."""
@@ -60,12 +70,24 @@ def row_loops(
             if moved:
                 rewards[b] = reward(constants[0], rows[b], memory[b])
                 endings[b] = ending(constants[0], rows[b], memory[b])
+                if not math.isfinite(endings[b]):
+                    endings[b] = _ENDING
+                if not math.isfinite(rewards[b]):
+                    rewards[b], endings[b] = 0.0, _REWARD
             for j in range(len(scale)):
                 numbers[b, j] = blank
             copy_sensed(rows[b], memory[b], sensed[b])
             sense(constants[0], rows[b], memory[b], sensed[b])
+            unknown = False
             for j in range(len(scale)):
-                observations[b, j] = min(max(numbers[b, j] / scale[j], -LIMIT), LIMIT)
+                value = numbers[b, j] / scale[j]
+                unknown |= value != value
+                observations[b, j] = min(max(value, -LIMIT), LIMIT)
+            if unknown and moved:
+                endings[b] = _SENSE
+                for j in range(len(scale)):
+                    if math.isnan(numbers[b, j]):
+                        observations[b, j] = 0.0
             copy_reported(rows[b], memory[b], infos[b])
             info(constants[0], rows[b], memory[b], infos[b])
 
@@ -134,7 +156,8 @@ class CompiledTask:
     def close(self, rows: NDArray[Any], memory: NDArray[Any], moved: bool = True) -> tuple[NDArray[Any], ...]:
         """Return rewards (B,), endings (B,), observations (B, d) and infos (B,) at the end of a control period.
 
-        If the rows have not ``moved``, rewards and endings are undefined, and the memory does not change.
+        Rewards and observations that are not finite become 0, with an ending in `FAULTS`. If the rows have not
+        ``moved``, rewards and endings are undefined, observations may be NaN, and the memory does not change.
         """
         count = len(rows)
         if count not in self._sensed:
@@ -488,7 +511,7 @@ def try_hooks(task: Any, rows: NDArray[Any], memory: NDArray[Any]) -> None:
     hooks = CompiledTask(task, compiled=False)
     try:
         hooks.command(np.zeros((1, task.action_size)), rows, memory)
-        rewards, endings, *_ = hooks.close(rows, memory)
+        _, endings, *_ = hooks.close(rows, memory)
         hooks.blank = np.nan
         before = rows.tobytes(), memory.tobytes()
         sensed = hooks.sensed(rows, memory)
@@ -496,8 +519,8 @@ def try_hooks(task: Any, rows: NDArray[Any], memory: NDArray[Any]) -> None:
         frames = [frame for frame in inspect.trace() if frame.filename != __file__]
         where = f"{frames[-1].function}, line {frames[-1].lineno}" if frames else "a hook"
         raise TypeError(f"{name}: {where}: {error}") from error
-    if not np.isfinite([rewards[0], endings[0]]).all():
-        raise TypeError(f"{name}: reward and ending must return finite numbers, got {rewards[0]} and {endings[0]}")
+    if endings[0] in FAULTS:
+        raise TypeError(f"{name}: {FAULTS[endings[0]]}")
     if before != (rows.tobytes(), memory.tobytes()):
         raise TypeError(f"{name}: sense and info must not change row or memory")
     for field in sensed.dtype.names or ():

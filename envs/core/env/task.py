@@ -292,6 +292,8 @@ class Task(ABC):
     animal: Animal
     circuit: Animal | None = None
     """Circuit in the loop, which `advance_circuit` advances between `prepare` and `command`."""
+    indices: Mapping[str, range] = {}
+    """Values of the fields of the memory that are indices or states."""
     options: Mapping[str, Option] = {}
     """Options of the reset, in addition to the animal's parameters."""
     unavailable: Mapping[str, str] = {}

@@ -47,6 +47,8 @@ class Animal(ABC):
     """Parameters of the body that differ most between individuals: size, mass, stiffness, strength, delay."""
     failures: Mapping[float, str]
     """Reason of a failure by ``status``."""
+    indices: Mapping[str, range] = {}
+    """Values of the fields of ``state`` that are indices or states, such as the number of a link."""
     SIGNALS: Mapping[str, Signal] = {}
     """Signals that can be read from rows; ``{signals}`` in the docstring of the class becomes a table of them."""
     solvers: Mapping[str, tuple[str, ...]]
