@@ -25,6 +25,7 @@ import numpy as np
 import pygame
 from imageio_ffmpeg import write_frames
 from PIL import Image
+from tiles import TILES
 
 import gymnosoma
 from gymnosoma.agents.policies.fingerprints import env_fingerprint, files_digest, values_digest
@@ -170,17 +171,8 @@ def make(ids: Iterable[str]) -> dict[str, tuple[Path, Path]]:
 SWIM, SWUM, RATE = "gymnosoma/WormSwim-v0", 8.0, 20.0
 """Id, simulated seconds and frames per second of ``swim.webp``."""
 
-STRIP: dict[str, tuple[str, float, float, dict[str, float], Frame]] = {
-    "WormCrawl-v0": ("baseline", 4.0, 1.0, {}, (0.25, 0.14, 0.75, 0.71)),
-    "LampreyWaypoints-v0": ("baseline", 2.0, 0.5, {}, (0.06, 0.12, 0.66, 0.71)),
-    "WhiskerTap-v0": ("half_sine_8_hz", 0.0, 0.02, {"peg_bearing": -0.1}, (0.0, 0.13, 0.62, 0.75)),
-    "WhiskerRegulate-v0": ("paper", 0.2, 0.03, {"distance": 0.98}, (0.345, 0.23, 0.64, 0.61)),
-    "StandGains-v0": ("baseline", 0.0, 1.0, {"stance": 1.05, "push": -0.2}, (0.02, 0.1, 0.58, 1.0)),
-}
-"""Policy, start (s), speed compared with simulated time, options and crop of each animal in ``animals.webp``."""
-
-TILE, LENGTH, SLOWEST = (240, 200), 3.0, 12.5
-"""Size (pixels) of an animal in ``animals.webp``; its duration (s) and frame rate (Hz)."""
+WIDE, LENGTH, SLOWEST = (1200, 360), 3.0, 12.5
+"""Size of ``animals.webp`` in pixels, its duration (s) and frame rate (Hz)."""
 
 LANES = (("trained", "a trained network", c.INK), ("baseline", "the paper's wave", c.GHOST))
 """Policies in ``swim.webp``, one per lane, with their label and its colour."""
@@ -188,25 +180,23 @@ LANES = (("trained", "a trained network", c.INK), ("baseline", "the paper's wave
 
 def animals() -> list[Image.Image]:
     """Draw the frames of ``animals.webp``: the five animals with their own controllers, side by side."""
-    wide, high = TILE
-    first = Canvas(wide * len(STRIP), high + 28)
-    first.clear()
-    for k, name in enumerate(STRIP):
-        animal = ANIMAL[f"gymnosoma/{name}"].replace("_", " ")
-        at = (k + 0.5) / len(STRIP) * first.width, (high + 12) / (high + 28) * first.height
-        first.label(animal, at, c.INK, 12.5 / first.scale * 2, (0.5, 0.5))
-    frames = [Image.fromarray(first.array()) for _ in range(round(LENGTH * SLOWEST))]
-    for k, (name, (policy, start, speed, options, frame)) in enumerate(STRIP.items()):
-        film = film_of(f"gymnosoma/{name}", policy, width=1280, height=720, options=options)
-        view = film._actor.view
-        view.canvas.close = ANIMAL[f"gymnosoma/{name}"] in ("worm", "lamprey")
-        moments = [round((start + speed * n / SLOWEST) * view.task.control_rate) for n in range(len(frames))]
+    canvas = Canvas(*WIDE)
+    canvas.clear()
+    frames = [Image.new("RGB", WIDE) for _ in range(round(LENGTH * SLOWEST))]
+    for k, (name, tile) in enumerate(TILES.items()):
+        film = film_of(f"gymnosoma/{name}", tile.policy, options=tile.options)
+        view, left = film._actor.view, round(k * WIDE[0] / len(TILES))
+        moments = [round((tile.start + tile.speed * n / SLOWEST) * view.task.control_rate) for n in range(len(frames))]
         for moment, _ in enumerate(film):
-            for n in (n for n, each in enumerate(moments) if each == moment):
-                frames[n].paste(cropped(film, frame, TILE), (k * wide, 0))
+            if moment in moments:
+                tile.frame(canvas, left / WIDE[0] * canvas.width, view.task, view.trails[0])
+                image = Image.fromarray(canvas.array()).crop((left, 0, left + WIDE[0] // len(TILES), WIDE[1]))
+                for n in (n for n, each in enumerate(moments) if each == moment):
+                    frames[n].paste(image, (left, 0))
             if moment > moments[-1]:
                 break
         film.close()
+        canvas.clear()
     return frames
 
 
@@ -237,20 +227,22 @@ def swim() -> list[Image.Image]:
             eye = [1.6e-3, c.steady(track, round(2.0 * task.control_rate))[1]]
             view = canvas.view((0.0, top, canvas.width, 246.0), eye, 4.6e-3)
             view.grid(0.5e-3)
+            view.polyline([(0.0, view.low[1]), (0.0, view.high[1])], c.MUTED, 1.5)
+            view.label("start", (0.0, view.low[1]), c.MUTED, 16, (0.5, 1.0), (0, -6), c.PLATE)
             view.polyline(track, c.FORE, 2.5)
             body(view, (task.animal.points(actor.trail.rows[-1:])[0] - start) @ along.T, False)
             info = task.hooks.info(actor.trail.rows[-1:], actor.trail.memory[-1:])
             canvas.label(name, (24, top + 30), colour, 25, back=c.PLATE)
             score = f"{info['priced_speed'][0] * 1e3:.2f} mm/s after the cost of its work"
             canvas.label(score, (canvas.width - 24, top + 30), colour, 25, (1.0, 0.5), back=c.PLATE)
-            came = f"{1e3 * track[-1, 0]:z.1f} mm"
+            came = f"{1e3 * track[-1, 0]:z.1f} mm from the start in {actor.trail.rows['time'][-1]:.0f} s"
             canvas.label(came, (canvas.width - 24, top + 220), colour, 25, (1.0, 0.5), back=c.PLATE)
         frames.append(Image.fromarray(canvas.array()))
     return frames
 
 
 PARTS = {
-    "animals.webp": (animals, SLOWEST, {f"gymnosoma/{name}": [policy] for name, (policy, *_) in STRIP.items()}),
+    "animals.webp": (animals, SLOWEST, {f"gymnosoma/{name}": [tile.policy] for name, tile in TILES.items()}),
     "swim.webp": (swim, RATE, {SWIM: [name for name, *_ in LANES]}),
 }
 """Frames, frame rate (Hz), and the policies of each id in the pictures."""

@@ -53,21 +53,16 @@ def draw(canvas: Canvas, task: LampreyTask, trail: Trail, ghost: Trail | None = 
     moments = round(0.8 * task.control_rate)  # two to four strokes
     eyes = [c.steady(other.rows["centre"], moments, 0.3 * length) for other in both]
     eyes += [c.steady(track, moments) for track in (c.past(trail.rows, TRACK) if canvas.close else sights(task, trail))]
-    area = (0.0, 0.0, canvas.width - SIDE, canvas.height - STRIP)
-    view = canvas.view(area, np.array(eyes), 2.6 * length, 0.7 * length, 1.4 * length)
+    area = (0.0, c.HEADER, canvas.width - SIDE, canvas.height - STRIP - c.HEADER)
+    view = canvas.view(area, np.array(eyes), 1.9 * length, 0.55 * length, 1.1 * length, 0.9)
     if view.high[0] - view.low[0] < 10.0 * length:
         view.grid(0.02, c.mix(c.PAPER, c.RULE, 0.6), 0.5)
     view.grid(0.1)
     headline, caption = goal(task, canvas, view, trail)
     for other in reversed(both):
         view.tracks(animal.points(other.rows[-TRACK:]), other is ghost)
-        _body(view, animal, other.rows[-1:], other is ghost)
-        colour = c.GHOST if other is ghost else c.INK
-        view.pointer(other.rows["centre"][-1], colour, other.name)
-        if other.name and view.holds(other.rows["centre"][-1]):
-            up = -0.3 if other is ghost else 0.3  # names do not overlap
-            at = c.steady(other.rows["centre"], moments) + np.array([0.0, up * length])
-            view.label(other.name, view.inside(at), colour, 12, (0.5, 0.5), back=c.PLATE)
+        body(view, animal, other.rows[-1:], other is ghost)
+    view.name_trails(animal, both, moments)
     canvas.titles(headline, f"{caption} {_motion(trail, moments)}".strip())
     canvas.legend(canvas.height - STRIP - 20.0, LINES)
     _current(canvas, view, trail.rows[-1])
@@ -111,7 +106,7 @@ def _(task: Waypoints, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, 
         colour = c.mix(c.GOAL, c.PAPER, 0.35 * k)
         view.ring(at, task.radius, colour, 2.0)
         view.label(f"{reached + k + 1}", at, colour, 14, (0.5, 0.5))
-    view.pointer(present_waypoint(task, trail.memory[-1:])[0], c.GOAL)
+    view.pointer(present_waypoint(task, trail.memory[-1:])[0], c.GOAL, f"{reached + 1}")
     return f"{reached} waypoint{'' if reached == 1 else 's'}", "reached,"
 
 
@@ -131,7 +126,8 @@ def _motion(trail: Trail, moments: int) -> str:
     return f"speed {way:.2f} m/s, {beats:.1f} Hz"
 
 
-def _body(view: Panel, animal: Lamprey, row: NDArray[Any], ghost: bool) -> None:
+def body(view: Panel, animal: Lamprey, row: NDArray[Any], ghost: bool) -> None:
+    """Draw a lamprey with its active muscles; translucent if it is the baseline's (``ghost``)."""
     joints = animal.points(row)[0]
     n = len(joints) - 1
     place = np.linspace(0.0, n, 12 * n + 1)
@@ -169,7 +165,7 @@ def _current(canvas: Canvas, view: Panel, row: Any) -> None:
 
 
 def _cord(canvas: Canvas, animal: Lamprey, row: NDArray[Any]) -> None:
-    """Draw all outputs along the cord as in Fig. 4 A, with the right side on top and the head on the left."""
+    """Draw all outputs along the cord as in Fig. 4 A, seen from above: left side on top, and the head on the right."""
     left, top = canvas.width - SIDE, 0.0
     canvas.box((left, top, SIDE, canvas.height - STRIP), c.mix(c.PAPER, c.CARD, 0.5))
     edge, motoneuron = animal.edge_cells(row)[0], row["motoneuron"][0]
@@ -177,13 +173,13 @@ def _cord(canvas: Canvas, animal: Lamprey, row: NDArray[Any]) -> None:
     if animal.circuit is not None:
         outputs = {"EC": edge, **dict(zip(animal.cells, animal.neurons(row)[0].swapaxes(0, 1), strict=True))}
     bands = [(name, *BANDS.get(name, (name, 1.0))) for name in dict.fromkeys([*BANDS, *outputs]) if name in outputs]
-    rows = [(1, *band) for band in bands] + [(0, *band) for band in reversed(bands)]
+    rows = [(0, *band) for band in bands] + [(1, *band) for band in reversed(bands)]
     first = 72.0  # below the clock
     pitch = min((canvas.height - STRIP - first - 24.0) / len(rows), 44.0)
     for k, (side, name, words, full) in enumerate(rows):
-        y = first + k * pitch + (6.0 if side == 0 else 0.0)
+        y = first + k * pitch + 6.0 * side
         area = (left + 16.0, y, SIDE - 36.0, pitch - 4.0)
-        values = outputs[name][side]
+        values = outputs[name][side][::-1]
         canvas.box(area, c.CARD)
         panel = canvas.panel(area, (0.0, 0.0), (len(values), 1.0))
         level = np.minimum(np.repeat(values, 2) / full, 1.0)
@@ -192,16 +188,16 @@ def _cord(canvas: Canvas, animal: Lamprey, row: NDArray[Any]) -> None:
         outline = np.concatenate([[(0.0, 0.0)], np.stack([x, level], 1), [(len(values), 0.0)]])
         panel.polygon(outline, colour)
         canvas.label(words, (left + 20.0, y + 6.0), c.INK, 9)
-    for flank, y in (("right", first - 10.0), ("left", first + len(rows) * pitch + 12.0)):
+    for flank, y in (("left", first - 10.0), ("right", first + len(rows) * pitch + 12.0)):
         canvas.label(flank, (left + 16.0, y), c.MUTED, 10)
-        canvas.label("head to tail", (canvas.width - 20.0, y), c.MUTED, 10, (1.0, 0.5))
+        canvas.label("tail to head", (canvas.width - 20.0, y), c.MUTED, 10, (1.0, 0.5))
 
 
 def _strip(canvas: Canvas, task: LampreyTask, trail: Trail) -> None:
     periods = round(SECONDS * task.control_rate)
     outputs, caption = trail.rows[-periods:]["motoneuron"], f"motoneurons, last {SECONDS:g} s"
     colours = c.sequential(outputs.T, 1.0, c.WARM)  # (joints, sides, moments, 3)
-    canvas.kymograms(STRIP, periods, [("right", caption, colours[:, 1]), ("left", caption, colours[:, 0])], 9)
+    canvas.kymograms(STRIP, periods, [("left", caption, colours[:, 0]), ("right", caption, colours[:, 1])], 9)
 
 
 def sketch(task: Any, rows: Any, memory: Any) -> Sketch:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.interpolate import CubicSpline
 
 from ..core.draw import canvas as c
 from ..core.draw.canvas import Canvas, Panel
@@ -236,12 +237,18 @@ def _activations(canvas: Canvas, task: NeuromechanicTask, trail: Trail) -> None:
 
 # The standing figure
 
-SHOULDERS, HEAD, NECK = (0.17, 0.50), 0.105, 0.68
-"""Half width and height of the shoulders, radius of the head, and height of the head above the midpoint of the hips, m.
-"""
+HEAD, NECK = 0.105, 0.68
+"""Radius of the head, and its height above the midpoint of the hips, m."""
+
+LEGS = (0.05, 0.085, 0.065, 0.048, 0.056, 0.034, 0.045)
+TORSO = (0.15, 0.165, 0.14, 0.145, 0.165, 0.19, 0.185, 0.05)
+"""Half widths of a leg from hip to foot, and of the torso from the pelvis to the neck, m."""
 
 NEWTON = 0.55 / 700.0
 """Length of arrows per force, m/N."""
+
+STRONG = 30.0
+"""Torque of a hip at which a muscle has its full colour, N m."""
 
 STAGE = 0.6
 """Width of the stage relative to the canvas; the rest is for traces."""
@@ -256,10 +263,10 @@ def _(task: StandGains, canvas: Canvas, trail: Trail, ghost: Trail | None) -> No
     tall = 2.3
     centre = (float(row["q"][0, 0]), 0.5 * tall - 0.28)
     view = canvas.view(area, np.array([centre]), tall, height=tall)
-    _platform(view, task, row)
+    platform(view, task, row)
     if ghost is not None:
-        _person(view, ghost.rows[-1]["q"], ghost=True)
-    _person(view, row["q"][0])
+        person(view, ghost.rows[-1]["q"])
+    person(view, row["q"][0], row["neuron"][0, -2:])
     stance = feet(row["q"])[0]
     for foot, force in zip(stance, task.animal.contact_force(row)[0], strict=True):
         if force[1] > 0.0:
@@ -277,7 +284,7 @@ def _(task: StandGains, canvas: Canvas, trail: Trail, ghost: Trail | None) -> No
     _knowledge(canvas, task, rows)
 
 
-def _platform(view: Panel, task: StandGains, row: NDArray[Any]) -> None:
+def platform(view: Panel, task: StandGains, row: NDArray[Any]) -> None:
     """Draw the platform with marks, and lines of the room in which it moves."""
     moved = float(task.animal.platform(row)[0, 0])
     low, high = view.low, view.high
@@ -290,33 +297,43 @@ def _platform(view: Panel, task: StandGains, row: NDArray[Any]) -> None:
         view.polyline([(0.25 * k, 0.0), (0.25 * k - 0.04, -0.1)], EDGE, 1.0)
 
 
-def _person(view: Panel, q: NDArray[np.float64], ghost: bool = False) -> None:
-    """Draw the figure with joint positions (5,), solid or translucent."""
+def person(view: Panel, q: NDArray[np.float64], torques: NDArray[np.float64] | None = None) -> None:
+    """Draw the figure with joint positions (5,), and its hip muscles with their torques (2,), N m; else translucent."""
     across = np.array([np.cos(q[2]), np.sin(q[2])])
     up = np.array([-across[1], across[0]])
-    middle, half = q[:2], 0.5 * HIPS
-    trunk = [
-        middle - half * across,
-        middle + half * across,
-        middle + SHOULDERS[1] * up + SHOULDERS[0] * across,
-        middle + SHOULDERS[1] * up - SHOULDERS[0] * across,
-    ]
-    head = middle + NECK * up
-    legs = [np.array([hip, foot]) for hip, foot in zip(trunk[:2], feet(q[None])[0], strict=True)]
-    fill: c.Colour = (*c.GHOST, 80) if ghost else BONE
-    thick = 0.085 / view.point
+    middle, fill = q[:2], BONE if torques is not None else (*c.GHOST, 80)
+    edge = None if torques is None else EDGE
+    hips = [middle + side * 0.5 * HIPS * across for side in (-1, 1)]
+    legs = [np.array([hip, foot]) for hip, foot in zip(hips, feet(q[None])[0], strict=True)]
+    view.disc(middle + NECK * up, HEAD / view.point, fill)
     for leg in legs:
-        if not ghost:
-            view.polyline(leg, EDGE, thick + 2.0)
-        view.polyline(leg, fill, thick)
-    view.polygon(trunk, fill, None if ghost else EDGE, 1.5)
-    if not ghost:
-        view.polyline([middle + SHOULDERS[1] * up, head], EDGE, 0.05 / view.point)
-        view.disc(head, HEAD / view.point + 1.0, EDGE)
-    view.disc(head, HEAD / view.point, fill)
-    if not ghost:
-        for leg in legs:
-            view.disc(leg[0], 0.25 * thick, EDGE)
+        _flesh(view, *leg, LEGS, fill, edge)
+    _flesh(view, middle - 0.06 * up, middle + (NECK - 0.8 * HEAD) * up, TORSO, fill, edge)
+    if torques is None:
+        return
+    view.ring(middle + NECK * up, HEAD, EDGE)
+    for (hip, foot), torque in zip(legs, torques, strict=True):
+        for flank in (-1.0, 1.0):  # the muscle that turns the leg towards its flank is active
+            level = min(1.0, max(0.0, flank * float(torque) / STRONG))
+            shift = 0.05 * flank * across
+            ends = hip + 0.13 * up + shift, hip + 0.28 * (foot - hip) + 0.7 * shift
+            _flesh(view, *ends, (0.003, 0.014 + 0.012 * level, 0.003), c.mix(SLACK, c.WARM, level), EDGE)
+        view.disc(hip, 3.0, EDGE)
+
+
+def _flesh(
+    view: Panel,
+    start: NDArray[np.float64],
+    end: NDArray[np.float64],
+    widths: tuple[float, ...],
+    colour: c.Colour,
+    edge: c.Colour | None,
+) -> None:
+    """Draw a part of the body from ``start`` to ``end`` with half ``widths`` (m) at equal distances."""
+    along = np.linspace(0.0, 1.0, 41)
+    radius = CubicSpline(np.linspace(0.0, 1.0, len(widths)), widths)(along)
+    left, right = c.outline(start + along[:, None] * (end - start), radius)
+    view.polygon(np.concatenate([left, right[::-1]]), colour, edge, 1.5)
 
 
 def _knowledge(canvas: Canvas, task: StandGains, rows: NDArray[Any]) -> None:

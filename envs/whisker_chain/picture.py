@@ -44,8 +44,8 @@ def draw(canvas: Canvas, task: WhiskerTask, trail: Trail, ghost: Trail | None = 
     view.polygon([(view.low[0], view.low[1]), (0, view.low[1]), (0, view.high[1]), (view.low[0], view.high[1])], SKIN)
     view.label("skin", view.low, c.INK, 11, (0.0, 1.0), (12, -12))
     for other in [trail] if ghost is None else [ghost, trail]:
-        _whisker(view, task, other, other is ghost)
-    _pegs(view, task, trail)
+        whisker(view, task, other, other is ghost)
+    pegs(view, task, trail)
     view.scale_bar()
     canvas.titles(headline, caption)
     canvas.names(trail, ghost)
@@ -85,21 +85,22 @@ def _(task: Whisk, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, str]
     return f"{error:.2f}°", "off the goal (green), on average"
 
 
-def _outline(task: WhiskerTask, rows: NDArray[Any], smooth: bool = True) -> NDArray[np.float64]:
-    """Return the outline (M, 2) m of the whisker at its true width: smooth, or with the straight links."""
+def _outline(task: WhiskerTask, rows: NDArray[Any], smooth: bool = True, thick: float = 1.0) -> NDArray[np.float64]:
+    """Return the outline (M, 2) m of the whisker, ``thick`` times its true width: smooth, or with straight links."""
     nodes = task.animal.nodes(rows)[0]
     places = np.linspace(0.0, 1.0, len(nodes))
     along = np.linspace(0.0, 1.0, 8 * len(nodes))
     params = task.animal.params
-    radius = params.base_radius + (params.tip_radius - params.base_radius) * along
+    radius = thick * (params.base_radius + (params.tip_radius - params.base_radius) * along)
     curve = CubicSpline(places, nodes) if smooth else make_interp_spline(places, nodes, 1)
     left, right = c.outline(curve(along), radius)
     return np.concatenate([left, right[::-1]])
 
 
-def _whisker(view: Panel, task: WhiskerTask, trail: Trail, ghost: bool) -> None:
+def whisker(view: Panel, task: WhiskerTask, trail: Trail, ghost: bool, thick: float = 1.0) -> None:
+    """Draw a whisker, ``thick`` times its true width; translucent if it is the baseline's (``ghost``)."""
     rows = trail.rows[-1:]
-    shape = _outline(task, rows)
+    shape = _outline(task, rows, thick=thick)
     if ghost:
         view.polygon(shape, (*c.GHOST, 110))
         return
@@ -111,7 +112,8 @@ def _whisker(view: Panel, task: WhiskerTask, trail: Trail, ghost: bool) -> None:
     view.polygon(shape, WHISKER)
 
 
-def _pegs(view: Panel, task: WhiskerTask, trail: Trail, named: bool = True) -> None:
+def pegs(view: Panel, task: WhiskerTask, trail: Trail, named: bool = True) -> None:
+    """Draw the pegs and the forces on them, with labels if ``named``."""
     row = trail.rows[-1]
     for o in range(task.animal.pegs):
         at, radius = row["peg"][:, o], row["peg_radius"][o]
@@ -144,7 +146,7 @@ def _close_up(canvas: Canvas, task: WhiskerTask, trail: Trail, ghost: Trail | No
     panel.grid(1e-3, c.mix(c.CARD, c.RULE, 0.7))
     for other in [trail] if ghost is None else [ghost, trail]:
         panel.polygon(_outline(task, other.rows[-1:], smooth=False), WHISKER if other is trail else (*c.GHOST, 110))
-    _pegs(panel, task, trail, named=False)
+    pegs(panel, task, trail, named=False)
     panel.scale_bar()
     name = "at the peg" if len(touched) else "at the tip"
     panel.label(name, (panel.low[0], panel.high[1]), c.MUTED, 11, (0.0, 0.0), (8, 6), c.PLATE)

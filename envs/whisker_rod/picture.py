@@ -44,9 +44,9 @@ def draw(canvas: Canvas, task: RodTask, trail: Trail, ghost: Trail | None = None
     length = float(trail.rows["length"][-1])
     area = (0.0, 0.0, canvas.width - SIDE, canvas.height)
     whole = canvas.view(area, [0.125 * length, 0.515 * length], 1.34 * length, height=1.15 * length)
-    _plate(whole, task, trail)
+    plate(whole, task, trail)
     for other in (trail,) if ghost is None else (ghost, trail):
-        _whisker(whole, task, other, other is ghost)
+        whisker(whole, task, other, other is ghost)
     whole.scale_bar()
     _tip(canvas, task, trail)
     headline, caption = goal(task, canvas, whole, trail)
@@ -78,7 +78,7 @@ def _(task: Regulate, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, s
     return f"{now:+.2f}", f"level of the second mode, log10 (nN m)²; goal {trail.memory['goal'][-1]:+.2f}"
 
 
-def _slipping(rows: NDArray[Any]) -> NDArray[np.bool_]:
+def slipping(rows: NDArray[Any]) -> NDArray[np.bool_]:
     """Return whether the plate slides past the tip with more than half its speed, (B,)."""
     return np.abs(rows["slip_speed"]) > 0.5 * np.abs(rows["plate_velocity"][:, 0])
 
@@ -89,7 +89,8 @@ def _profile(task: RodTask, row: Any, x: NDArray[np.float64]) -> NDArray[np.floa
     return row["plate_distance"] + row["relief"] * np.array(heights)
 
 
-def _plate(view: Panel, task: RodTask, trail: Trail, grain: float = 1.0e-3) -> None:
+def plate(view: Panel, task: RodTask, trail: Trail, grain: float = 1.0e-3) -> None:
+    """Draw the plate of sandpaper, with grains of size ``grain`` (m)."""
     row = trail.rows[-1]
     x = np.linspace(view.low[0], view.high[0], 400 if row["relief"] and len(task.animal.relief.height) > 1 else 2)
     y = _profile(task, row, x)
@@ -111,7 +112,8 @@ def _smooth(points: NDArray[np.float64]) -> NDArray[np.float64]:
     return CubicSpline(arc, points)(np.interp(np.linspace(0.0, len(arc) - 1.0, 200), np.arange(len(arc)), arc))
 
 
-def _whisker(view: Panel, task: RodTask, trail: Trail, ghost: bool) -> None:
+def whisker(view: Panel, task: RodTask, trail: Trail, ghost: bool) -> None:
+    """Draw a whisker with its bending moment; translucent if it is the baseline's (``ghost``)."""
     rows = trail.rows[-1:]
     points = task.animal.signal(rows, "centreline")[0]
     row = rows[0]
@@ -141,14 +143,14 @@ def _tip(canvas: Canvas, task: RodTask, trail: Trail) -> None:
     canvas.box((area[0] - 1, area[1] - 1, area[2] + 2, area[3] + 2), c.RULE)
     canvas.box(area, c.PAPER)
     view = canvas.panel(area, middle - half, middle + half)
-    _plate(view, task, trail, 0.1e-3)
+    plate(view, task, trail, 0.1e-3)
     view.polyline(_smooth(task.animal.signal(rows[-1:], "centreline")[0]), WHISKER, 3.0)
     below = row["plate_distance"] - (0.0015 + 0.0003 * np.arange(len(rows))) * length
     track = np.stack([rows["tip"][::-1, 0], below], 1)
     view.polyline(track, c.RULE, 1.0)
-    for at, slip in zip(track, _slipping(rows)[::-1], strict=True):
+    for at, slip in zip(track, slipping(rows)[::-1], strict=True):
         view.disc(at, 1.5, SLIP if slip else STICK)
-    view.disc(row["tip"], 4.0, SLIP if _slipping(rows[-1:])[0] else STICK)
+    view.disc(row["tip"], 4.0, SLIP if slipping(rows[-1:])[0] else STICK)
     view.label(f"dots: the tip in the last {span}, newest on top", view.low, c.MUTED, 10, (0.0, 1.0), (6, -4), c.PLATE)
     force = row["tip_force"]
     view.arrow(row["tip"], 6e-3 * length * force / 1e-6, c.COLD, 2.0)
@@ -175,7 +177,7 @@ def _traces(canvas: Canvas, trail: Trail) -> None:
         title = f"{name} at the base, {about}± {c.quantity(limit, unit)}"
         panel = canvas.trace(area, time, samples[:, k] - shift, SECONDS, limit, c.INK, title)
         marks = rows[rows["time"] >= panel.low[0]]
-        for at, slip in zip(marks["time"], _slipping(marks), strict=True):
+        for at, slip in zip(marks["time"], slipping(marks), strict=True):
             panel.polyline([(at, -limit), (at, -0.92 * limit)], SLIP if slip else STICK, 2.0)
     area = (left, top + 3 * (height + 8), width, canvas.height - top - 3 * (height + 8) - 42.0)
     canvas.box(area, c.CARD)

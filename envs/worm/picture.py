@@ -59,13 +59,7 @@ def draw(canvas: Canvas, task: WormTask, trail: Trail, ghost: Trail | None = Non
         if other is not ghost:
             _forces(canvas, view, animal, other, moments)
         body(view, animal.points(other.rows[-1:])[0], other is ghost)
-    for other in both:
-        colour, at = c.GHOST if other is ghost else c.INK, other.rows["centre"][-1]
-        view.pointer(at, colour, other.name)
-        if other.name and view.holds(at):
-            points, up = animal.points(other.rows[-moments:]), -1 if other is ghost else 1  # names do not overlap
-            edge = c.steady(np.stack([points[..., 0].mean(1), up * (up * points[..., 1]).max(1)], 1), moments)
-            view.label(other.name, view.inside(edge), colour, 12, (0.5, 0.5), (0, -22 * up), c.PLATE)
+    view.name_trails(animal, both, moments)
     canvas.titles(headline, f"{caption} {_medium(trail.rows[-1])}".strip())
     view.scale_bar()
     canvas.legend(canvas.height - STRIP_HEIGHT - 20.0, LINES)

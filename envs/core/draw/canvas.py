@@ -26,6 +26,9 @@ WIDTH, HEIGHT = 960.0, 540.0
 HEADER = 64.0
 """Height of the captions at the top of a page, pt; labels in views do not overlap it."""
 
+FOOTER = 52.0
+"""Height of the legend and scale bar at the bottom of a view, pt; distances along a course do not overlap it."""
+
 FARTHEST = 2.2
 """Largest extent of a view's shorter side, as a multiple of ``span``, so that the animal stays visible."""
 
@@ -300,6 +303,18 @@ class Panel:
         self.arrow(rim, 24.0 * ahead, colour, 3.0)
         self.label(name, rim - 34.0 * ahead * (1.0, 0.5), colour, 12, (0.5, 0.5), back=PLATE)
 
+    def name_trails(self, animal: Any, trails: Sequence[Any], moments: int) -> None:
+        """Write the name of an animal and of its ghost above the upper and below the lower one, or at the border."""
+        higher = [steady(trail.rows["centre"], moments)[1] for trail in trails]
+        for k, trail in enumerate(trails):
+            colour, at = GHOST if k else INK, trail.rows["centre"][-1]
+            self.pointer(at, colour, trail.name)
+            if trail.name and self.holds(at):
+                points, up = animal.points(trail.rows[-moments:]), 1 if (k > 0) == (higher[0] < higher[-1]) else -1
+                edge = steady(np.stack([points[..., 0].mean(1), up * (up * points[..., 1]).max(1)], 1), moments)
+                place = np.maximum(self.inside(edge), self.low + (FOOTER + (22.0 if up < 0 else 0.0)) * self.point)
+                self.label(trail.name, place, colour, 12, (0.5, 0.5), (0, -22 * up), PLATE)
+
     def grid(self, spacing: float, colour: Colour = RULE, width: float = 0.75) -> None:
         """Draw lines at multiples of ``spacing``, unless they would be closer than two points."""
         if spacing < 2.0 * self.point:
@@ -330,7 +345,8 @@ class Panel:
         for k in range(max(0, int((along - reach) / spacing)), int((along + reach) / spacing) + 1):
             at = start + k * spacing * way
             self.arrow(at - 0.02 * spacing * way, arrow * way, GOAL, 1.5)
-            self.label(name(k * spacing), at, GOAL, 11, (0.5, 0.5), (18 * side[0], -14 * side[1]), PLATE)
+            if at[1] > self.low[1] + FOOTER * self.point:  # not among the words of the legend
+                self.label(name(k * spacing), at, GOAL, 11, (0.5, 0.5), (18 * side[0], -14 * side[1]), PLATE)
 
     def scale_bar(self, unit: str = "m", colour: Colour = INK) -> None:
         """Draw a bar with a round length in the lower right corner."""
@@ -423,13 +439,14 @@ class Canvas(Panel):
         span: float,
         margin: float = 0.0,
         height: float = 0.0,
+        farthest: float = FARTHEST,
     ) -> Panel:
         """Return a panel with equal scales that shows ``points`` (N, 2) with ``margin``, and at least ``span``.
 
         Args:
             area ((x, y, width, height), pt)
             points ((N, 2) float): Points in the panel's unit; a single point is followed by the camera. The first is
-                always visible, and the rest unless the shorter side of the view would exceed ``FARTHEST`` spans.
+                always visible, and the rest unless the shorter side of the view would exceed ``farthest`` spans.
             span, height: Smallest width and height of the view.
             margin: Space around the points; if there is any, they also stay below the captions.
         """
@@ -439,11 +456,12 @@ class Canvas(Panel):
         above = header / area[2] if margin else 0.0
         shape = area[3] / area[2] - above
         extent = max(high[0] - low[0], (high[1] - low[1]) / shape)
-        most = max(span, height / shape) if self.close else FARTHEST * span * max(1.0, 1.0 / shape)
+        most = max(span, height / shape) if self.close else farthest * span * max(1.0, 1.0 / shape)
         width = min(max(span, height / shape, extent), most)
         half, middle = 0.5 * width * np.array([1.0, shape]), 0.5 * (low + high)
         if extent > most:
-            middle = np.clip(middle, places[0] - 0.6 * half, places[0] + 0.6 * half)
+            rim = np.minimum(0.6 * half, np.maximum(half - margin, 0.0))
+            middle = np.clip(middle, places[0] - rim, places[0] + rim)
         panel = self.panel(area, middle - half, middle + half + (0.0, width * above))
         panel.header = header
         return panel
