@@ -22,6 +22,9 @@ gymnosoma.Canvas = (function () {
     return power * (value >= 5 * power * (1 - 1e-9) ? 5 : value >= 2 * power * (1 - 1e-9) ? 2 : 1);
   }
 
+  /** Smallest of 1, 2, 5, 10, ... that is at least a value. */
+  const above = (value) => 1 / rounded(1 / value);
+
   class Panel {
     constructor(page, area, low, high) {
       this.page = page;
@@ -136,6 +139,12 @@ gymnosoma.Canvas = (function () {
       }
     }
 
+    /** A place to steer to. */
+    goal(at) {
+      this.disc(...at, 13, [...this.page.goal, 60]);
+      this.disc(...at, 5, this.page.goal);
+    }
+
     scaleBar(unit = "m") {
       const length = rounded(0.2 * Math.min(Math.abs(this.high[0] - this.low[0]), 700 * this.point));
       const right = this.high[0] - 16 * this.point, bottom = this.low[1] + 16 * this.point;
@@ -211,11 +220,11 @@ gymnosoma.Canvas = (function () {
       return panel;
     }
 
-    /** Cells of colours: rows x columns x RGBA, in a buffer that `cells` gave. */
-    raster(area, cells) {
+    /** Cells of colours: rows x columns x RGBA, in a buffer that `cells` gave; the first columns fill the area. */
+    raster(area, cells, columns = cells.columns) {
       cells.context.putImageData(cells.data, 0, 0);
       this.context.imageSmoothingEnabled = false;
-      this.context.drawImage(cells.element, ...area);
+      this.context.drawImage(cells.element, 0, 0, columns, cells.rows, ...area);
     }
 
     cells(name, rows, columns) {
@@ -290,5 +299,5 @@ gymnosoma.Canvas = (function () {
     }
   }
 
-  return Object.assign(Canvas, { css, mix, quantity, rounded, outline, smooth, Trail });
+  return Object.assign(Canvas, { css, mix, quantity, rounded, above, outline, smooth, Trail });
 })();

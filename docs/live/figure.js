@@ -5,7 +5,7 @@ gymnosoma.Show.scene("figure", (animal) => {
   const C = gymnosoma.Canvas, about = animal.about, colours = about.colours;
   const q = animal.field("q"), impulse = animal.field("impulse"), mode = animal.field("mode"), neuron = animal.field("neuron");
   const HOLD = 0.01, SHOWN = 4, { hips, leg, ramp, hold, delay, lowest, leaning } = about.figure;
-  let values, moments, fell, pushed;
+  let values, moments, fell, pushed, pulled = null;
 
   /** What a person's posture (5 joints) looks like: trunk, head, legs. */
   function posture(q) {
@@ -75,16 +75,25 @@ gymnosoma.Show.scene("figure", (animal) => {
       });
       view.scaleBar();
       canvas.label(scene.tell(), 12, 18, canvas.ink, 14, [0, 0.5], [0, 0], canvas.plate);
+      canvas.label("drag to a side: push the ground", 12, 40, canvas.muted, 11, [0, 0.5], [0, 0], canvas.plate);
+      if (pulled) canvas.arrow(...pulled.from, pulled.to[0] - pulled.from[0], 0, canvas.warm, 3);
       const area = narrow ? [10, high + 26, canvas.width - 20, canvas.height - high - 34] : [wide + 12, 30, canvas.width - wide - 24, canvas.height - 42];
       traces(canvas, area);
     },
 
-    /** A click pushes the ground towards that side. */
+    /** A drag to a side pushes the ground there, the further the faster; a click, towards the side that is clicked. */
     pointer(kind, px, py, show) {
-      if (kind !== "down") return false;
-      const side = px < (show.canvas.width < 640 ? 0.5 : 0.3) * show.canvas.width ? -1 : 1;
-      show.set("push", side * Math.max(0.05, Math.abs(values.push)));
-      push(show);
+      if (kind === "down") pulled = { from: [px, py], to: [px, py] };
+      if (!pulled) return false;
+      if (kind === "move") pulled.to = [px, py];
+      const way = pulled.to[0] - pulled.from[0];
+      if (Math.abs(way) > 8) show.set("push", Math.max(-0.6, Math.min(0.6, 0.003 * way)));
+      if (kind === "up") {
+        const side = px < (show.canvas.width < 640 ? 0.5 : 0.3) * show.canvas.width ? -1 : 1;
+        if (Math.abs(way) <= 8) show.set("push", side * Math.max(0.05, Math.abs(values.push)));
+        push(show);
+      }
+      if (kind === "up" || kind === "cancel") pulled = null;
       return true;
     },
 

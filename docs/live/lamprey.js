@@ -7,7 +7,7 @@ gymnosoma.Show.scene("lamprey", (animal) => {
   const motoneuron = animal.field("motoneuron"), centre = animal.field("centre"), output = animal.field("output", "work");
   const SEGMENTS = about.segments, POPULATIONS = output.length / (2 * SEGMENTS), LENGTH = lengths.reduce((a, b) => a + b, 0);
   const HOLD = 0.01, COLUMNS = 300, CELLS = ["excitatory (EIN)", "crossed (CCIN)", "lateral (LIN)", "motoneurons", "edge cells"];
-  let values, moments, raster, eye, view;
+  let values, moments, raster, eye, view, target = null, told = null;
 
   /** Output of the edge cells of a side and joint, 1/m. */
   function edge(side, q) {
@@ -46,7 +46,7 @@ gymnosoma.Show.scene("lamprey", (animal) => {
       values = given;
       moments = new C.Trail(160);
       raster = { left: [], right: [] };
-      eye = null;
+      eye = target = null;
     },
 
     change(given) {
@@ -60,6 +60,7 @@ gymnosoma.Show.scene("lamprey", (animal) => {
     },
 
     step(seconds) {
+      if (target) steer();
       const well = animal.advance(Math.round(seconds / animal.numbers.dt));
       ["left", "right"].forEach((side, s) => {
         raster[side].push(motoneuron.slice(s * JOINTS, (s + 1) * JOINTS));
@@ -82,6 +83,7 @@ gymnosoma.Show.scene("lamprey", (animal) => {
           if (track.length > 3) view.polyline(track, colour, 1.25, canvas.paper);
         }
         body(canvas, joints);
+        if (target) view.goal(target);
         const { current, across } = values, speed = Math.hypot(current, across);
         if (speed > 0.004) {
           const scale = (50 * view.point) / Math.max(speed, 0.15), x = view.high[0] - 60 * view.point, y = view.high[1] - 50 * view.point;
@@ -95,13 +97,18 @@ gymnosoma.Show.scene("lamprey", (animal) => {
         canvas.polyline([[12 + 104 * i, 40], [26 + 104 * i, 40]], colour, 2.5);
         canvas.label(name, 32 + 104 * i, 40, canvas.muted, 11, [0, 0.5], [0, 0], canvas.plate);
       });
+      canvas.label(target ? "it steers to the goal" : "drag: a goal to steer to; click on the body: cut the cord", 12, 60, canvas.muted, 11, [0, 0.5], [0, 0], canvas.plate);
       neurons(canvas, narrow ? [names, canvas.height - strip - cord, canvas.width - names - 8, cord - 16] : [canvas.width - side + names, 26, side - names - 10, canvas.height - strip - 44]);
       strips(canvas, [names, canvas.height - strip + 6, canvas.width - names - 8, strip - 14]);
     },
 
-    /** Cut the cord where one clicks on the body. */
+    /** Cut the cord where one clicks on the body; elsewhere, a click or a drag is where it steers to. */
     pointer(kind, px, py, show) {
-      if (kind !== "down" || !view) return false;
+      if (kind === "cancel" || !view || px > view.area[2] || py > view.area[3]) return false;
+      if (kind !== "down") {
+        if (target) target = view.from(px, py);
+        return target !== null;
+      }
       const at = view.from(px, py), joints = points();
       let best = 14 * view.point, cut = null;
       for (let i = 0; i < LINKS; i++) {
@@ -111,8 +118,9 @@ gymnosoma.Show.scene("lamprey", (animal) => {
           if (away < best) [best, cut] = [away, (i * SEGMENTS) / LINKS + k];
         }
       }
-      if (cut === null) return false;
-      show.set("cut", cut);
+      told = show;
+      if (cut === null) target = at;
+      else show.set("cut", cut);
       return true;
     },
 
@@ -142,6 +150,15 @@ run.save("lamprey.npz")`;
     },
   };
 
+  /** Set the asymmetry that turns the head's half to the goal, until it is reached. */
+  function steer() {
+    let u = 0, v = 0;
+    for (let i = 0; i < LINKS; i++) [u, v] = [u - Math.cos(angle[i]), v - Math.sin(angle[i])];
+    const [x, y] = [target[0] - centre[0], target[1] - centre[1]], error = Math.atan2(u * y - v * x, u * x + v * y);
+    if (Math.hypot(x, y) < 0.5 * LENGTH) target = null;
+    told.set("asymmetry", target ? Math.max(-0.3, Math.min(0.3, -0.4 * error)) : 0);
+  }
+
   function body(canvas, joints) {
     const pieces = 8, middle = C.smooth(joints, pieces), last = middle.length - 1;
     const radius = middle.map((_, i) => {
@@ -165,40 +182,41 @@ run.save("lamprey.npz")`;
     }
   }
 
-  /** All outputs along the body: right side on top, rostral left; a thousand neurons and the edge cells. */
+  /** All outputs along the body, seen from above: left side on top, rostral right; a thousand neurons and the edge cells. */
   function neurons(canvas, area) {
     const rows = [];
-    for (const [side, order] of [[1, [4, 3, 2, 0, 1]], [0, [1, 0, 2, 3, 4]]]) for (const cell of order) rows.push([side, cell]);
+    for (const [side, order] of [[0, [4, 3, 2, 0, 1]], [1, [1, 0, 2, 3, 4]]]) for (const cell of order) rows.push([side, cell]);
     const pitch = area[3] / rows.length;
     rows.forEach(([side, cell], k) => {
-      const y = area[1] + k * pitch + (side ? 0 : 4), count = cell === 4 ? JOINTS : SEGMENTS, full = cell === 4 ? 25 : 1;
+      const y = area[1] + k * pitch + (side ? 4 : 0), count = cell === 4 ? JOINTS : SEGMENTS, full = cell === 4 ? 25 : 1;
       const panel = canvas.panel([area[0], y, area[2], pitch - 3], [0, 0], [count, 1]);
       canvas.box(panel.area, canvas.card);
-      const shape = [[0, 0]];
+      const shape = [[count, 0]];
       for (let q = 0; q < count; q++) {
         const level = Math.min(1, (cell === 4 ? edge(side, q) : output[(side * POPULATIONS + cell) * SEGMENTS + q]) / full);
-        shape.push([q, level], [q + 1, level]);
+        shape.unshift([count - q - 1, level], [count - q, level]);
       }
-      shape.push([count, 0]);
+      shape.unshift([0, 0]);
       panel.polygon(shape, cell === 4 ? canvas.aft : cell === 3 ? canvas.warm : canvas.cold);
       canvas.label(CELLS[cell], area[0] - 5, y + 0.5 * pitch - 2, canvas.ink, 10, [1, 0.5]);
     });
-    canvas.label("right", area[0], area[1] - 8, canvas.muted, 10);
-    canvas.label("head to tail", area[0] + area[2], area[1] - 8, canvas.muted, 10, [1, 0.5]);
-    canvas.label("left", area[0], area[1] + area[3] + 10, canvas.muted, 10);
+    canvas.label("left", area[0], area[1] - 8, canvas.muted, 10);
+    canvas.label("tail to head", area[0] + area[2], area[1] - 8, canvas.muted, 10, [1, 0.5]);
+    canvas.label("right", area[0], area[1] + area[3] + 10, canvas.muted, 10);
   }
 
   function strips(canvas, area) {
     const height = 0.5 * (area[3] - 6);
-    ["right", "left"].forEach((name, k) => {
+    ["left", "right"].forEach((name, k) => {
       const cells = canvas.cells(name, JOINTS, COLUMNS), columns = raster[name];
       for (let j = 0; j < COLUMNS; j++) {
         for (let i = 0; i < JOINTS; i++) canvas.sequential(cells, i * COLUMNS + j, j < columns.length ? columns[j][i] : 0, 1, canvas.warm);
       }
       const y = area[1] + k * (height + 6);
-      canvas.raster([area[0], y, area[2], height], cells);
+      const seen = Math.max(columns.length, COLUMNS / 4);
+      canvas.raster([area[0], y, area[2], height], cells, seen);
       canvas.label(`${name} motoneurons`, area[0] - 6, y + 0.5 * height - 6, canvas.ink, 10, [1, 0.5]);
-      canvas.label(`last ${HOLD * COLUMNS} s`, area[0] - 6, y + 0.5 * height + 7, canvas.muted, 9, [1, 0.5]);
+      canvas.label(`last ${(HOLD * seen).toFixed(1)} s`, area[0] - 6, y + 0.5 * height + 7, canvas.muted, 9, [1, 0.5]);
     });
   }
 

@@ -99,7 +99,7 @@ gymnosoma.Show.scene("limb", (animal) => {
       if (!view) return false;
       const at = view.from(px, py), ankle = place(limb.pushed, [0, 0, 0]), away = [at[0] - ankle[0], at[1] - ankle[1]];
       if (kind === "down" && Math.hypot(...away) > 40 * view.point) return false;
-      if (kind === "up") kick = null;
+      if (kind === "up" || kind === "cancel") kick = null;
       else if (kind === "down" || (kick && kick.force)) {
         const size = Math.hypot(...away), most = Math.min(1, 30 / (1e3 * size || 1));
         kick = { force: away.map((a) => 1e3 * a * most) };
@@ -132,7 +132,7 @@ run.save("limb.npz")`;
   function activations(canvas, area) {
     const cells = canvas.cells("activation", MUSCLES, COLUMNS);
     for (let j = 0; j < COLUMNS; j++) for (let m = 0; m < MUSCLES; m++) canvas.sequential(cells, m * COLUMNS + j, j < raster.length ? raster[j][m] : 0, 1, canvas.warm);
-    canvas.raster(area, cells);
+    canvas.raster(area, cells, Math.max(raster.length, COLUMNS / 4));
     canvas.label("activation", area[0] - 6, area[1] + 0.5 * area[3] - 8, canvas.ink, 11, [1, 0.5]);
     canvas.label(`${MUSCLES} muscles`, area[0] - 6, area[1] + 0.5 * area[3] + 8, canvas.muted, 9, [1, 0.5]);
     const most = [...activation.keys()].sort((a, b) => activation[b] - activation[a]).slice(0, 3).map((m) => limb.muscles[m]);

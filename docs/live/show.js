@@ -219,13 +219,16 @@ gymnosoma.Show = (function () {
         tell("down", event);
       });
       element.addEventListener("pointermove", (event) => held && tell("move", event));
-      for (const end of ["pointerup", "pointercancel"]) {
-        element.addEventListener(end, (event) => {
-          if (held) tell("up", event);
+      for (const end of ["up", "cancel"]) {
+        element.addEventListener(`pointer${end}`, (event) => {
+          if (held) tell(end, event);
           held = false;
         });
       }
-      if (this.scene.grab) element.style.touchAction = "none";
+      if (this.scene.pointer) {
+        element.style.touchAction = this.scene.grab ? "none" : "pan-y"; // the page still scrolls
+        element.style.cursor = "pointer";
+      }
     }
 
     _frame(now) {

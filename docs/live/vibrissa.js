@@ -71,17 +71,17 @@ gymnosoma.Show.scene("vibrissa", (animal) => {
       traces(canvas, narrow ? [10, high + 8, canvas.width - 20, canvas.height - high - 16] : [wide + 12, 12, canvas.width - wide - 24, canvas.height - 24]);
     },
 
-    /** Drag the peg. */
+    /** Drag the peg, or move it to where one clicks. */
     pointer(kind, px, py, show) {
       if (!view) return false;
       const at = view.from(px, py);
-      if (kind === "down") held = Math.hypot(at[0] - peg[0], at[1] - peg[1]) < 24 * view.point;
+      if (kind === "down") held = at[0] < view.high[0] && at[1] > view.low[1];
       if (!held) return false;
       for (const [axis, name] of [[0, "x"], [1, "y"]]) {
         const control = scene.controls.find((each) => each.name === name);
         show.set(name, Math.max(control.low, Math.min(control.high, 1e3 * at[axis])));
       }
-      if (kind === "up") held = false;
+      if (kind === "up" || kind === "cancel") held = false;
       return true;
     },
 

@@ -7,10 +7,10 @@ gymnosoma.Show.scene("worm", (animal) => {
   const angle = animal.field("rod_angle"), centre = animal.field("centre"), drive = animal.field("control_angle");
   const points = animal.field("points", "points"), velocity = animal.field("rod_velocity"), length = animal.field("length");
   const work = animal.field("muscle_work"), effort = animal.field("muscle_effort");
-  const HOLD = 0.02, COLUMNS = 400, SHOWN = 0.8; // s, moments of a kymogram, rad of its deepest colour
+  const HOLD = 0.02, COLUMNS = 400, SHOWN = 0.8, BEND = 0.08; // s, moments of a kymogram, rad of its deepest colour, rad
   const recorded = {};
   for (const [name, text] of Object.entries(about.recorded)) recorded[name] = new Float32Array(gymnosoma.bytes(text).buffer);
-  let phase = 0, clock = 0, angles = null, frame = 0, power = 0, paid = 0, moments, kymogram, wave, usual, eye;
+  let phase = 0, clock = 0, angles = null, frame = 0, power = 0, paid = 0, moments, kymogram, wave, usual, eye, view, target = null;
 
   /** Friction across and along the body, kg/s, of a medium from water (0) to agar (1). */
   function friction(sigma) {
@@ -33,7 +33,16 @@ gymnosoma.Show.scene("worm", (animal) => {
   /** The paper's travelling wave (rad), whose phase goes on where its frequency changes. */
   function sine(values, out) {
     const height = values.amplitude * Math.min(1, clock * values.frequency);
-    for (let i = 0; i < JOINTS; i++) out[i] = height * Math.cos(2 * Math.PI * ((values.wavenumber * i) / (JOINTS - 1) - phase));
+    const bend = target ? steering() : 0;
+    for (let i = 0; i < JOINTS; i++) out[i] = bend + height * Math.cos(2 * Math.PI * ((values.wavenumber * i) / (JOINTS - 1) - phase));
+  }
+
+  /** Mean joint angle (rad) that turns the worm to the goal: a right turn is positive. */
+  function steering() {
+    let u = 0, v = 0;
+    for (let i = 0; i < RODS; i++) [u, v] = [u - Math.cos(angle[i]), v - Math.sin(angle[i])];
+    const [x, y] = [target[0] - centre[0], target[1] - centre[1]], error = Math.atan2(u * y - v * x, u * x + v * y);
+    return -BEND * Math.max(-1, Math.min(1, 2 * error));
   }
 
   function forces() {
@@ -85,7 +94,7 @@ gymnosoma.Show.scene("worm", (animal) => {
       moments = new C.Trail(150);
       kymogram = { wanted: [], done: [] };
       usual = 0;
-      eye = null;
+      eye = target = null;
     },
 
     change(given, name) {
@@ -130,6 +139,7 @@ gymnosoma.Show.scene("worm", (animal) => {
       }
       forces();
       const joints = body();
+      if (target && Math.hypot(target[0] - joints[0][0], target[1] - joints[0][1]) < 0.1 * length[0]) target = null;
       moments.push({ time: animal.field("time")[0], power, paid, centre: [...centre], head: joints[0], tail: joints[RODS] });
       return well;
     },
@@ -139,7 +149,7 @@ gymnosoma.Show.scene("worm", (animal) => {
       const area = [0, 0, canvas.width - side, canvas.height - strip - traces];
       const joints = body(), force = forces(), at = [centre[0], centre[1]], L = length[0];
       eye = eye ? [0, 1].map((i) => eye[i] + 0.05 * (at[i] - eye[i])) : at;
-      const view = canvas.view(area, eye, narrow ? 2.2 * L : 2.8 * L);
+      view = canvas.view(area, eye, narrow ? 2.2 * L : 2.8 * L);
       view.inside(() => {
         view.grid(0.5 * L, canvas.rule);
         for (const [name, colour] of [["tail", canvas.aft], ["head", canvas.fore]]) {
@@ -148,12 +158,14 @@ gymnosoma.Show.scene("worm", (animal) => {
         }
         scene.arrows(canvas, view, joints, force);
         if (scene.behind) scene.behind(canvas, view);
+        if (target) view.goal(target);
         drawBody(canvas, view, joints);
       });
       view.scaleBar();
       const medium = values.medium === 0 ? "in water" : values.medium === 1 ? "on agar" : "in between";
       const lost = narrow ? "" : `, power ${C.quantity(Math.max(power, 0), "W", 2)}`;
       canvas.label(scene.headline ? scene.headline() : `${speed()}${lost}, ${medium}`, 12, 18, canvas.ink, 14, [0, 0.5], [0, 0], canvas.plate);
+      if (!scene.command) canvas.label(target ? "it steers to the goal" : "click or drag: a goal for the worm", 12, narrow ? 78 : 40, canvas.muted, 11, [0, 0.5], [0, 0], canvas.plate);
       scene.traces(canvas, narrow ? [edge, canvas.height - strip - traces, canvas.width - edge - 8, traces - 6] : [canvas.width - side + 8, 12, side - 20, 110]);
       legend(canvas, ...(narrow ? [12, 40] : [canvas.width - side + 10, 146]));
       kymograms(canvas, [edge, canvas.height - strip + 6, canvas.width - edge - (narrow ? 8 : 12), strip - 16]);
@@ -174,12 +186,21 @@ gymnosoma.Show.scene("worm", (animal) => {
 
     traces(canvas, area) {
       const time = moments.column("time"), powers = moments.column("power");
-      const top = Math.max(1e-12, ...powers), limit = 2 * C.rounded(top);
-      const panel = canvas.panel(area, [time.length ? Math.max(time[0], time[time.length - 1] - 3) : 0, 0], [1, limit]);
+      const limit = C.above(1.05 * Math.max(1e-12, ...powers));
+      const panel = canvas.panel([area[0], area[1] + 20, area[2], area[3] - 20], [time.length ? Math.max(time[0], time[time.length - 1] - 3) : 0, 0], [1, limit]);
       panel.x = area[2] / 3;
       canvas.box(area, canvas.card);
       panel.inside(() => panel.polyline(time.map((t, i) => [t, powers[i]]), canvas.ink, 1.25));
       canvas.label(`power, up to ${C.quantity(limit, "W")}, 3 s`, area[0] + 6, area[1] + 10, canvas.muted, 11);
+    },
+
+    /** A click or a drag in the picture is where the worm steers to. */
+    pointer(kind, px, py, show) {
+      if (!view || scene.command || kind === "cancel") return false;
+      const inside = px < view.area[0] + view.area[2] && py < view.area[1] + view.area[3];
+      if (kind === "down" && (!inside || values.wave !== "sine")) return false;
+      if (kind === "down" || target) target = view.from(px, py);
+      return true;
     },
 
     tell: () => `Its centre is ${(1e3 * Math.hypot(centre[0], centre[1])).toFixed(1)} mm from the start.`,
@@ -232,9 +253,10 @@ run.save("worm.npz")`;
         for (let i = 0; i < JOINTS; i++) canvas.diverging(cells, i * COLUMNS + j, j < columns.length ? columns[j][i] : 0, SHOWN);
       }
       const y = area[1] + k * (height + 6);
-      canvas.raster([area[0], y, area[2], height], cells);
+      const seen = Math.max(columns.length, COLUMNS / 4);
+      canvas.raster([area[0], y, area[2], height], cells, seen);
       canvas.label(title, area[0] - 6, y + 0.5 * height - 7, canvas.ink, 11, [1, 0.5]);
-      canvas.label(k ? `± ${SHOWN} rad` : `last ${scene.hold * COLUMNS} s`, area[0] - 6, y + 0.5 * height + 7, canvas.muted, 9, [1, 0.5]);
+      canvas.label(k ? `± ${SHOWN} rad` : `last ${(scene.hold * seen).toFixed(0)} s`, area[0] - 6, y + 0.5 * height + 7, canvas.muted, 9, [1, 0.5]);
     });
   }
 

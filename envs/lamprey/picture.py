@@ -51,10 +51,10 @@ def draw(canvas: Canvas, task: LampreyTask, trail: Trail, ghost: Trail | None = 
     animal, both = task.animal, [trail] if ghost is None else [trail, ghost]
     length = float(np.sum(animal.params.length))
     moments = round(0.8 * task.control_rate)  # two to four strokes
-    eyes = [c.steady(other.rows["centre"], moments, 0.3 * length) for other in both]
+    eyes = [c.steady(other.rows["centre"], moments, 0.15 * length) for other in both]
     eyes += [c.steady(track, moments) for track in (c.past(trail.rows, TRACK) if canvas.close else sights(task, trail))]
     area = (0.0, c.HEADER, canvas.width - SIDE, canvas.height - STRIP - c.HEADER)
-    view = canvas.view(area, np.array(eyes), 1.9 * length, 0.55 * length, 1.1 * length, 0.9)
+    view = canvas.view(area, np.array(eyes), 1.9 * length, 0.7 * length, 1.1 * length, 0.9)
     if view.high[0] - view.low[0] < 10.0 * length:
         view.grid(0.02, c.mix(c.PAPER, c.RULE, 0.6), 0.5)
     view.grid(0.1)

@@ -28,12 +28,13 @@ PAGES = {
         "*C. elegans* of Chung, Chang & Kim (2024). Choose a medium from water to agar, and drive the worm with the "
         "paper's wave, your own wave, or the recorded joint angles of a turning worm. Arrows show the friction. The "
         "stripes show the angles of the joints over time, head on top: the muscles' command, and the actual angles. "
-        "The score is the speed minus the cost of muscle work, as in the tasks WormSwim and WormCrawl.",
+        "The score is the speed minus the cost of muscle work, as in the tasks WormSwim and WormCrawl. "
+        "Click or drag in the picture: the worm steers there.",
     ),
     "lamprey": (
         "Interactive lamprey",
         "Body and spinal cord of Ekeberg (1993), with all neurons. Click on the body or move the slider to cut the "
-        "cord there.",
+        "cord there. Click or drag elsewhere: the lamprey steers there.",
     ),
     "vibrissa": (
         "Interactive whisker chain",
@@ -45,8 +46,8 @@ PAGES = {
     ),
     "figure": (
         "Interactive standing figure",
-        "A standing person with the delayed reflexes of Bunderson et al. (2012). Push the ground, and see whether the "
-        "figure falls.",
+        "A standing person with the delayed reflexes of Bunderson et al. (2012). Push the ground by a drag to the "
+        "side, and see whether the figure falls.",
     ),
     "limb": (
         "Interactive cat hindlimb",
