@@ -75,7 +75,7 @@ gymnosoma.Show.scene("figure", (animal) => {
       });
       view.scaleBar();
       canvas.label(scene.tell(), 12, 18, canvas.ink, 14, [0, 0.5], [0, 0], canvas.plate);
-      canvas.label("drag to a side: push the ground", 12, 40, canvas.muted, 11, [0, 0.5], [0, 0], canvas.plate);
+      canvas.label("drag to a side: push the ground", 12, high - 14, canvas.muted, 11, [0, 0.5], [0, 0], canvas.plate);
       if (pulled) canvas.arrow(...pulled.from, pulled.to[0] - pulled.from[0], 0, canvas.warm, 3);
       const area = narrow ? [10, high + 26, canvas.width - 20, canvas.height - high - 34] : [wide + 12, 30, canvas.width - wide - 24, canvas.height - 42];
       traces(canvas, area);
@@ -150,22 +150,35 @@ run.save("figure.npz")`;
     });
   }
 
+  /** A part of the body from one point to another, with half widths (m) at equal distances. */
+  function flesh(view, from, to, widths, colour, edge) {
+    const line = C.smooth(widths.map((w, i) => [i / (widths.length - 1), w]), 6);
+    const [left, right] = C.outline(line.map(([s]) => [0, 1].map((j) => from[j] + s * (to[j] - from[j]))), line.map(([, w]) => w));
+    view.polygon([...left, ...right.reverse()], colour, edge, 1.5);
+  }
+
   function person(canvas, view, q, felt) {
-    const { trunk, feet, head, neck } = posture(q), thick = 0.085 / view.point;
+    const { trunk, feet, head, neck } = posture(q), hips = [0, 1].map((j) => 0.5 * (trunk[0][j] + trunk[1][j]));
     if (felt) {
       for (const line of [[trunk[0], feet[0]], [trunk[1], feet[1]], [...trunk, trunk[0]]]) view.polyline(line, canvas.cold, 1.25);
       const ring = Array.from({ length: 37 }, (_, i) => [head[0] + 0.105 * Math.cos((i * Math.PI) / 18), head[1] + 0.105 * Math.sin((i * Math.PI) / 18)]);
       return view.polyline(ring, canvas.cold, 1.25);
     }
-    for (const i of [0, 1]) {
-      view.polyline([trunk[i], feet[i]], colours.edge, thick + 2);
-      view.polyline([trunk[i], feet[i]], colours.bone, thick);
-    }
-    view.polygon(trunk, colours.bone, colours.edge, 1.5);
-    view.polyline([neck, head], colours.edge, 0.05 / view.point);
+    const up = [0, 1].map((j) => (neck[j] - hips[j]) / 0.5), across = [up[1], -up[0]];
+    const shifted = (at, u, v) => [0, 1].map((j) => at[j] + u * across[j] + v * up[j]);
+    for (const i of [0, 1]) flesh(view, trunk[i], feet[i], [0.05, 0.085, 0.065, 0.048, 0.056, 0.034, 0.045], colours.bone, colours.edge);
+    flesh(view, shifted(hips, 0, -0.06), shifted(hips, 0, 0.6), [0.15, 0.165, 0.14, 0.145, 0.165, 0.19, 0.185, 0.05], colours.bone, colours.edge);
     view.disc(...head, 0.105 / view.point + 1, colours.edge);
     view.disc(...head, 0.105 / view.point, colours.bone);
-    return [0, 1].forEach((i) => view.disc(...trunk[i], 0.25 * thick, colours.edge));
+    for (const i of [0, 1]) {
+      for (const flank of [-1, 1]) { // the muscle that turns the leg towards its flank is active
+        const level = Math.max(0, Math.min(1, (flank * neuron[neuron.length - 2 + i]) / 30));
+        const knee = [0, 1].map((j) => trunk[i][j] + 0.28 * (feet[i][j] - trunk[i][j]));
+        const colour = C.mix([228, 196, 186], canvas.warm, level);
+        flesh(view, shifted(trunk[i], 0.05 * flank, 0.13), shifted(knee, 0.035 * flank, 0), [0.003, 0.014 + 0.012 * level, 0.003], colour, colours.edge);
+      }
+      view.disc(...trunk[i], 3, colours.edge);
+    }
   }
 
   function forces(canvas, view) {

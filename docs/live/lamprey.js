@@ -155,7 +155,8 @@ run.save("lamprey.npz")`;
     let u = 0, v = 0;
     for (let i = 0; i < LINKS; i++) [u, v] = [u - Math.cos(angle[i]), v - Math.sin(angle[i])];
     const [x, y] = [target[0] - centre[0], target[1] - centre[1]], error = Math.atan2(u * y - v * x, u * x + v * y);
-    if (Math.hypot(x, y) < 0.5 * LENGTH) target = null;
+    const [head] = points();
+    if (Math.hypot(target[0] - head[0], target[1] - head[1]) < 0.2 * LENGTH) target = null;
     told.set("asymmetry", target ? Math.max(-0.3, Math.min(0.3, -0.4 * error)) : 0);
   }
 

@@ -286,8 +286,9 @@ class Panel:
         self.surface.blit(image, np.rint(corner).tolist())
 
     def inside(self, at: ArrayLike, rim: float = 36.0) -> NDArray[np.float64]:
-        """Return the point (2,) of a view nearest to ``at`` and at least ``rim`` [pt] from its border and captions."""
-        low, high = self.low + rim * self.point, self.high - [rim * self.point, (rim + self.header) * self.point]
+        """Return the point (2,) of a view nearest to ``at`` and ``rim`` [pt] from its border, captions and legend."""
+        low = self.low + self.point * np.array([rim, max(rim, FOOTER + 16.0)])
+        high = self.high - self.point * np.array([rim, rim + self.header])
         return np.clip(at, low, np.maximum(low, high))
 
     def holds(self, at: NDArray[np.float64]) -> bool:
