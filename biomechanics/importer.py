@@ -15,8 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gymnosoma.envs.core.arguments import printable
+from gymnosoma.envs.neuromechanic import cubics
+from gymnosoma.envs.neuromechanic.model.build import idle_joints
+from gymnosoma.envs.neuromechanic.model.loading import plain
 from gymnosoma.envs.neuromechanic.model.reader import Names
-from gymnosoma.envs.neuromechanic.model.tables import JOINT, MUSCLE, is_possible
+from gymnosoma.envs.neuromechanic.model.tables import INERTIAL, JOINT, KINDS, is_possible
 
 Vector = NDArray[np.float64]
 
@@ -126,27 +129,62 @@ class Importer:
         Raises:
             ValueError: If the builder of models would refuse the joint, by the same checks.
         """
-        JOINT.read(joint, f"body.{name}.joint", self._names_so_far())
+        JOINT.read(plain(joint), f"body.{name}.joint", self.names_so_far())
         self.body[name] = {"parent": parent, "joint": joint}
 
-    def _names_so_far(self) -> Names:
+    def names_so_far(self) -> Names:
+        """Return the names to which further tables can refer."""
         led = {name for name, body in self.body.items() if not body["joint"].keys().isdisjoint(("follows", "fixed"))}
         free = [name for name in self.body if name not in led]
         entries = {
             "body": [*free, *led],
             "joint": free,
+            "input": (),
             "curve": self.curve,
             "cylinder": self.tables.get("cylinder", {}),
         }
         return Names({kind: tuple(labels) for kind, labels in entries.items()})
 
+    def add(self, kind: str, name: str, entry: dict[str, Any]) -> None:
+        """Add a table of a kind.
+
+        Raises:
+            ValueError: If the builder of models would refuse it, by the same checks.
+        """
+        path = f"{kind}.{name}"
+        KINDS[f"{kind}.NAME"].read(plain(entry, path), path, self.names_so_far())
+        self.tables[kind][name] = entry
+
+    def add_mass(self, name: str, mass: float, centre: Vector, inertia: Vector) -> None:
+        """Add mass (kg), centre (3,) m and central inertia (3, 3) kg m^2 of a part to a body of the description.
+
+        Raises:
+            ValueError: If the mass is negative.
+        """
+        INERTIAL.read(plain({"mass": mass}), f"body.{name}.inertial", Names({}))
+        self.masses.setdefault(name, []).append((mass, centre, inertia))
+
     def add_masses(self) -> None:
-        """Give the bodies of the description the masses that move with them."""
+        """Give the bodies of the description the masses that move with them, and lock joints that move no mass."""
         for name, parts in self.masses.items():
             self.body[name]["inertial"] = entry = united(parts)
             if not is_possible(entry["inertia"]):
                 entry["exact"] = True
                 self.report.taken.append(f"inertia of {name}, unchanged although physically impossible")
+        for name in idle_joints(self.body):
+            if "axis" in self.body[name]["joint"]:
+                start = self.body[name]["joint"].get("start", 0.0)
+                self.report.refused.append(f"joint {name}: it moves no mass; with partial, it is fixed at {start:g}")
+                self.lock(name, start)
+
+    def lock(self, name: str, start: float) -> None:
+        """Fix a free joint and its followers at the positions for ``start`` (rad or m)."""
+        for own, body in self.body.items():
+            joint = body["joint"]
+            if own == name or joint.get("follows") == name:
+                f = {"curve": self.curve[joint["by"]]} if "by" in joint else {"gain": 1.0, "offset": 0.0, **joint}
+                place = {key: joint[key] for key in ("type", "axis", "at") if key in joint}
+                body["joint"] = place | {"fixed": value_of(f, start)}
 
     def add_muscle(self, name: str, course: dict[str, Any], model: dict[str, Any]) -> None:
         """Add a muscle with an input of its own, from the keys of its path and of its ``model``.
@@ -154,15 +192,19 @@ class Importer:
         Raises:
             ValueError: If the builder of models would refuse the muscle, by the same checks.
         """
-        muscle = course | {"excitation": f"input.{name}", "model": model}
-        MUSCLE.read(muscle, f"muscle.{name}", self._names_so_far())
-        self.tables["muscle"][name] = muscle
+        self.add("muscle", name, course | {"excitation": f"input.{name}", "model": model})
         self.inputs.append(name)
 
     def add_motor(self, name: str, joint: str, gain: float) -> None:
         """Add a motor with an input of its own."""
-        self.tables["motor"][name] = {"joint": joint, "from": f"input.{name}", "gain": gain}
+        self.add("motor", name, {"joint": joint, "from": f"input.{name}", "gain": gain})
         self.inputs.append(name)
+
+    def description(self) -> dict[str, Any]:
+        """Return the description of the parts so far."""
+        tables = self.tables | {"inputs": self.inputs, "body": self.body, "curve": self.curve}
+        description = {"schema": 1, "gravity": self.gravity.tolist()}
+        return description | {name: table for name, table in tables.items() if table}
 
     def finish(self, partial: bool) -> tuple[dict[str, Any], Report]:
         """Return the description and the report.
@@ -173,9 +215,19 @@ class Importer:
         if self.report.refused and not partial:
             refused = "; ".join(self.report.refused)
             raise ValueError(f"model {str(self.source)!r} has parts that are not supported: {refused}")
-        tables = self.tables | {"inputs": self.inputs, "body": self.body, "curve": self.curve}
-        description = {"schema": 1, "gravity": self.gravity.tolist()}
-        return description | {name: table for name, table in tables.items() if table}, self.report
+        return self.description(), self.report
+
+
+def value_of(f: dict[str, Any], x: float) -> float:
+    """Return the value at ``x`` of a function with ``gain`` and ``offset``, or with a ``curve``."""
+    if "curve" not in f:
+        return float(f["gain"] * x + f["offset"])
+    curve = f["curve"]
+    if curve["kind"] == "polynomial":
+        return float(np.polyval(curve["coefficients"], x))
+    places = np.array([curve["x"][0], *curve["x"]])
+    i = int(np.searchsorted(places[1:], x, "right"))
+    return float(np.polyval(cubics(curve["kind"], np.array(curve["x"]), np.array(curve["y"]))[i], x - places[i]))
 
 
 def united(parts: list[tuple[float, Vector, Vector]]) -> dict[str, Any]:

@@ -252,7 +252,7 @@ def _wrap(importer: o.OpenSimImporter, wrap: o.Element, count: int) -> dict[str,
         side: Any = "any" if axis == "all" else (sign * R[:, "xy".index(axis)]).tolist()
         entry |= {"axis": R[:, 2].tolist(), "side": side, "length": o.number_of(shape, "length", 1.0)}
     own = importer.name(name, "cylinder", shape)
-    importer.tables["cylinder"][own] = entry
+    importer.add("cylinder", own, entry)
     first, last = o.numbers_of(wrap, "range", "-1 -1")
     first, last = 1.0 if first < 1.0 else first, float(count) if last < 1.0 else last
     if not (first < last <= count and first == int(first) and last == int(last)):

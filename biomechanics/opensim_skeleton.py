@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 
 from gymnosoma.envs.core.arguments import shown
 from gymnosoma.envs.core.files import check_memory, read_bytes
-from gymnosoma.envs.neuromechanic import LARGEST, cubics
+from gymnosoma.envs.neuromechanic import LARGEST
 from gymnosoma.envs.neuromechanic.model.reader import Names
 from gymnosoma.envs.neuromechanic.model.tables import CURVE
 
-from .importer import LARGEST_FILE, Importer, Place
+from .importer import LARGEST_FILE, Importer, Place, value_of
 
 ELEMENT_BYTES = 256
 """Memory of an element per ``<`` of the text, bytes."""
@@ -201,18 +201,6 @@ def composed(outer: dict[str, Any], inner: dict[str, Any]) -> dict[str, Any]:
     return curve_of(curve["kind"], x=[x for x, _ in pairs], y=[y for _, y in pairs])
 
 
-def value_of(f: dict[str, Any], x: float) -> float:
-    """Return the value of a function at x."""
-    if "curve" not in f:
-        return float(f["gain"] * x + f["offset"])
-    curve = f["curve"]
-    if curve["kind"] == "polynomial":
-        return float(np.polyval(curve["coefficients"], x))
-    places = np.array([curve["x"][0], *curve["x"]])
-    i = int(np.searchsorted(places[1:], x, "right"))
-    return float(np.polyval(cubics(curve["kind"], np.array(curve["x"]), np.array(curve["y"]))[i], x - places[i]))
-
-
 # Skeleton
 
 
@@ -276,7 +264,8 @@ class OpenSimImporter(Importer):
             for body in objects(self.model, "BodySet")
             if (label := body.get("name", "")) in self.places
         }
-        self.tables["frame"] = {name: self.places[label].frame() for label, name in names.items()}
+        for label, name in names.items():
+            self.add("frame", name, self.places[label].frame())
         self.report.taken.append(f"coordinates: {', '.join(self.owner)}")
 
     # Coordinates
@@ -451,6 +440,12 @@ class OpenSimImporter(Importer):
                 where = {"type": joint["type"], "axis": [1.0, 0.0, 0.0]}
                 self.add_body(name, "ground", where | self.free(coordinate))
 
+    def lock(self, name: str, start: float) -> None:  # noqa: D102
+        super().lock(name, start)
+        for coordinate in [label for label, own in self.owner.items() if own == name]:
+            self.depends[coordinate] = "", {"gain": 0.0, "offset": start}
+            del self.owner[coordinate]
+
     def free(self, coordinate: str) -> dict[str, Any]:
         """Return the keys of the joint of a free coordinate."""
         element = self.coordinates[coordinate]
@@ -523,6 +518,6 @@ class OpenSimImporter(Importer):
         inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
         if (mass or inertia.any()) and place.body != "ground":
             centre = place.R @ numbers_of(body, "mass_center") + place.p
-            self.masses.setdefault(place.body, []).append((mass, centre, place.R @ inertia @ place.R.T))
+            self.add_mass(place.body, mass, centre, place.R @ inertia @ place.R.T)
         elif mass:
             self.report.ignored.append(f"mass of body {name}, which is fixed to the ground")

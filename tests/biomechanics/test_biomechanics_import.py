@@ -1,6 +1,7 @@
 """Models of OpenSim against what OpenSim 4.6 computes for them, and models whose joints follow others."""
 
 import json
+import re
 from itertools import pairwise
 from pathlib import Path
 
@@ -217,6 +218,61 @@ def test_a_muscle_that_the_builder_refuses_is_refused_by_name(tmp_path):
         "Thelen2003Muscle bifemlh_r: muscle.bifemlh_r.model.slack_length must be a number greater than 0, got 0.0"
     ]
     assert len(Neuromechanic(description).model.muscles) == 8
+
+
+def test_a_rigid_tendon_can_have_no_length():
+    """Lengths, moment arms and forces are OpenSim's, at an activation of 0.5."""
+    animal, case = Neuromechanic(biomechanics.load(OPENSIM / "zero_slack_rigid.osim")), reference("zero_slack_rigid")
+    row = animal.rows(1)
+    for i, q in enumerate(case["hip_q"]):
+        row["q"], row["activation"] = q, 0.5
+        k = animal.mechanics(row)
+        assert k["length"][0] == pytest.approx(case["length_m"]["flexor"][i], abs=1e-12)
+        assert k["arm"][0, 0] == pytest.approx(case["arm_m"]["flexor"][i], abs=1e-12)
+        force = case["tendon_force_N_at_activation_0.5"]["flexor"][i]
+        assert k["force"][0] == pytest.approx(force, abs=5 * 2e-4)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        (
+            "ignore_tendon_compliance>true",
+            "ignore_tendon_compliance>false",
+            "slack_length must be a number greater than",
+        ),
+        ("max_isometric_force>5<", "max_isometric_force>0<", "max_force must be a number"),
+        ("max_isometric_force>5<", "max_isometric_force>1e12<", "max_force must be a number"),
+        ("optimal_fiber_length>0.0299", "optimal_fiber_length>-0.0299", "optimal_length must be a number"),
+        ("angle_at_optimal>0<", "angle_at_optimal>1.5707963<", "pennation must be a number"),
+        ("tendon_slack_length>0<", "tendon_slack_length>-0.1<", "slack_length must be a number of at least 0"),
+    ],
+)
+def test_a_muscle_that_the_builder_refuses_is_left_out(tmp_path, old, new, told):
+    text = (OPENSIM / "zero_slack_rigid.osim").read_text()
+    path = tmp_path / "flexor.osim"
+    path.write_text(text.replace(old, new, 1))
+    with pytest.raises(ValueError, match=f"Millard2012EquilibriumMuscle flexor: muscle.flexor.model.{told}"):
+        import_model(path)
+    assert not Neuromechanic(biomechanics.load(path, partial=True)).model.muscles
+
+
+def test_masses_that_the_builder_refuses_are_left_out(tmp_path):
+    """A joint that moves no mass is fixed, and the points of muscles on it stay."""
+    text = (OPENSIM / "leg6dof9musc.osim").read_text()
+    start = text.index('<Body name="tibia_r">')
+    path = tmp_path / "leg.osim"
+    for value, told in (("-1", "body tibia_r: body.*mass must be a number of at least 0"), ("0", "moves no mass")):
+        parts = [text[:start], text[start:]]
+        parts[1] = re.sub(r"<mass>[^<]*<", f"<mass>{value}<", parts[1])
+        path.write_text("".join(parts))
+        with pytest.raises(ValueError, match=told):
+            import_model(path)
+        description, report = import_model(path, partial=True)
+        animal = Neuromechanic(description)
+        # Two muscles have points that are active only where the knee is not fixed.
+        assert len(animal.model.muscles) == 7 and "knee_angle_r" not in animal.model.bodies
+        assert any("joint knee_angle_r: it moves no mass" in entry for entry in report.refused)
 
 
 def test_limits_of_a_coordinate_add_up_and_may_cross(tmp_path):

@@ -192,14 +192,8 @@ def _bodies(tables: Tables, names: Names) -> tuple[tuple[Joint, ...], Arrays]:
     for i, row in enumerate(rows):
         row["parent"] = bodies.index(row["parent"]) if row["parent"] else -1
         row["coordinate"] = i if i < len(free) else _leader(row, len(free), bodies)
-    moved, moving = [row["mass"] for row in rows], [0.0] * len(free)
-    for i in map(bodies.index, reversed(order)):
-        moving[rows[i]["coordinate"]] += moved[i] * (i < len(free) or rows[i].get("fixed") is None)
-        if rows[i]["parent"] >= 0:
-            moved[rows[i]["parent"]] += moved[i]
-    for i, mass in enumerate(moving):
-        if mass == 0.0:
-            raise ValueError(f"body.{bodies[i]}.inertial.mass must be greater than 0: its joint moves no mass")
+    for name in idle_joints(tables):
+        raise ValueError(f"body.{name}.inertial.mass must be greater than 0: its joint moves no mass")
     names.entries["body"], names.entries["joint"] = bodies, bodies[: len(free)]
     balls = [i for i, row in enumerate(free) if row["joint"] == skeleton.BALL]
     joint_rows = (Joint(r["start"], r["range"][0], r["range"][1], r["joint"] != skeleton.PRISMATIC) for r in free)
@@ -209,6 +203,24 @@ def _bodies(tables: Tables, names: Names) -> tuple[tuple[Joint, ...], Arrays]:
     limited = [(i, _limit(each)) for i, row in enumerate(free) for each in row.get("limit") or []]
     limits = arrays_of({"limit_joint": [i for i, _ in limited], "limit": [each for _, each in limited]})
     return tuple(joint_rows), {"ball": np.array(balls, np.int64), **array, **limits}
+
+
+def idle_joints(tables: Tables) -> list[str]:
+    """Return the bodies with a free joint that moves no mass, neither below it nor by joints that follow it."""
+    parents = {name: body.get("parent", "ground") for name, body in tables.items()}
+    moved = {name: body.get("inertial", {}).get("mass", 0.0) for name, body in tables.items()}
+    moving = dict.fromkeys(tables, 0.0)
+    for name in reversed(
+        ordered("body", {name: [p] if p != "ground" else [] for name, p in parents.items()}, "parent")
+    ):
+        joint = tables[name]["joint"]
+        if joint.get("fixed") is None:
+            leader = joint.get("follows") or name
+            moving[leader] = moving.get(leader, 0.0) + moved[name]
+        if parents[name] != "ground":
+            moved[parents[name]] += moved[name]
+    led = ("follows", "fixed")
+    return [name for name in tables if moving[name] == 0.0 and not any(key in tables[name]["joint"] for key in led)]
 
 
 _MASSLESS = {"mass": 0.0, "centre": np.zeros(3), "inertia": np.zeros(6)}
@@ -247,9 +259,7 @@ def _ball(joint: dict[str, Any]) -> list[dict[str, Any]]:
             "joint": skeleton.BALL + i - len(place) if i >= len(place) else skeleton.PRISMATIC,
             "axis": np.eye(3)[i % 3],
             "at": joint["at"] if i == 0 else np.zeros(3),
-            "damping": joint.get("damping", 0.0),
-            "armature": 0.0,
-            "stiffness": 0.0,
+            **{key: joint[key] for key in ("damping", "armature", "stiffness")},
             "rest": 0.0,
             "start": start,
             "range": (-wide[i >= len(place)], wide[i >= len(place)]),

@@ -252,8 +252,9 @@ def _check_muscle_model(model: Mapping[str, Any], path: str) -> None:
     if model.get("curves") == "mujoco":
         expect(model["type"] == "rigid_tendon", f"{path}.type", "be rigid_tendon with MuJoCo's curves", model["type"])
     elif "slack_length" in model:
-        slack = model["slack_length"]
-        expect(slack >= SMALLEST, f"{path}.slack_length", "be a number greater than 0", slack)
+        slack, rigid = model["slack_length"], model["type"] == "rigid_tendon"
+        least = "of at least" if rigid else "greater than"
+        expect(slack >= (0.0 if rigid else SMALLEST), f"{path}.slack_length", f"be a number {least} 0", slack)
 
 
 def _check_muscle(muscle: Mapping[str, Any], path: str) -> None:
@@ -331,9 +332,9 @@ JOINT = Table(
     Key("gain", NUMBER, 1.0, "", "factor on the leader's position", _HINGES, "no by"),
     Key("offset", NUMBER, 0.0, "rad or m", "added to the position", _HINGES, "no by"),
     Key("fixed", NUMBER, OPTIONAL, "rad or m", "position of a locked joint", _HINGES),
-    Key("damping", _LEAST, 0.0, "N m s/rad or N s/m", "damping of the joint", (*_HINGES, "ball")),
-    Key("armature", _LEAST, 0.0, "kg m^2 or kg", "inertia of the joint itself, such as that of a rotor", _HINGES),
-    Key("stiffness", _LEAST, 0.0, "N m/rad or N/m", "stiffness of a spring in the joint", _HINGES),
+    Key("damping", _LEAST, 0.0, "N m s/rad or N s/m", "damping of each degree of freedom"),
+    Key("armature", _LEAST, 0.0, "kg m^2 or kg", "inertia of the joint itself, such as that of a rotor"),
+    Key("stiffness", _LEAST, 0.0, "N m/rad or N/m", "stiffness of a spring in each degree of freedom"),
     Key("start", NUMBER, 0.0, "rad or m", "initial position", _HINGES),
     Key("rest", NUMBER, 0.0, "rad or m", "rest position of the spring", _HINGES),
     Key(
@@ -413,7 +414,14 @@ MUSCLE_MODEL = Table(
     Key("optimal_length", POSITIVE, REQUIRED, "m", "optimal length of the fibres", _HILL),
     Key("pennation", number(0.0, 1.4), 0.0, "rad", "angle of the fibres at the optimal length", _HILL),
     Key("activation", table(ACTIVATION), {"type": "smooth"}, "", "activation dynamics", _HILL),
-    Key("slack_length", NUMBER, REQUIRED, "m", "of the tendon; above 0 except with MuJoCo's curves", _TENDONS),
+    Key(
+        "slack_length",
+        NUMBER,
+        REQUIRED,
+        "m",
+        "of the tendon; at least 0 with rigid ones, above 0 with compliant ones, any with MuJoCo's curves",
+        _TENDONS,
+    ),
     Key("max_velocity", POSITIVE, 10.0, "lengths/s", "largest shortening velocity, in optimal lengths", _TENDONS),
     Key("curves", choice(*CURVES), "de_groote", "", "force-length and force-velocity curves", _TENDONS),
     *(
