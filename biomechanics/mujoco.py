@@ -6,6 +6,7 @@ Joint positions are relative to the initial posture ``qpos0``.
 
 from __future__ import annotations
 
+import copy
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -17,9 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gymnosoma.envs.core.files import SECONDS, check_file
-from gymnosoma.envs.neuromechanic import HIGHEST, LARGEST, MUJOCO_CURVES
+from gymnosoma.envs.neuromechanic import HIGHEST, LARGEST, MUJOCO_CURVES, Neuromechanic
 
 from .importer import LARGEST_FILE, Importer, Place, Report
+from .mujoco_fields import flags, unusual_fields
+from .self_check import acceleration_error
 
 Vector = NDArray[np.float64]
 
@@ -29,6 +32,9 @@ COMPILER_MEMORY = 1 << 32
 _COMPILE = """import resource, sys, mujoco
 resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[3]),) * 2)
 mujoco.mj_saveModel(mujoco.MjModel.from_xml_path(sys.argv[1]), sys.argv[2])"""
+
+_FLAGS = {"GRAVITY", "SPRING", "DAMPER", "EQUALITY", "CONSTRAINT", "ACTUATION"}
+"""Flags with an effect on the description."""
 
 _KINDS = "free", "ball", "prismatic", "revolute"
 """Joint types in the order of MuJoCo's ``mjtJoint``."""
@@ -42,23 +48,69 @@ def _turn(quaternion: Any) -> Vector:
     return np.array(Rotation.from_quat([x, y, z, w]).as_matrix())
 
 
-_ACTUATOR = """
-acc0 actadr actnum biasprm biastype cranklength ctrladr ctrlnum ctrlspec dynprm dyntype gainprm gaintype gear group
-history historyadr length0 lengthrange outadr outnum plugin trnid trntype user ctrllimited actlimited
-"""
-"""Fields of actuators that are used, have no effect in MuJoCo either, or follow from others."""
+SAME = 1e-6
+"""Largest difference from MuJoCo's accelerations, relative to the largest acceleration of the state or 1 rad/s^2."""
 
 
 class _MujocoImporter(Importer):
     """Builder of the description of one model, for `read_mujoco`."""
 
     def __init__(self, source: Any, m: Any, mujoco: Any) -> None:
-        super().__init__(source, m.opt.gravity)
+        super().__init__(source, np.zeros(3))
         self.tables |= {"body": self.body, "frame": {}, "curve": self.curve, "cylinder": {}, "muscle": {}, "motor": {}}
-        self.m, self.kinds = m, mujoco.mjtObj
+        self.whole, self.m, self.kinds = copy.copy(m), copy.copy(m), mujoco.mjtObj
         self.find = lambda kind, i: mujoco.mj_id2name(m, kind, i)
         self.places = [Place("ground", np.eye(3), np.zeros(3))]
         self.leads = {i: (i, np.poly1d([1.0, 0.0])) for i in range(m.njnt)}
+        self.coupled = True
+        self.options(mujoco)
+        self.gravity = self.m.opt.gravity
+
+    # Options, and fields without a counterpart
+
+    def options(self, mujoco: Any) -> None:
+        """Apply flags to ``m``, and report all fields that are not converted; ``whole`` gets their defaults.
+
+        So ``whole`` is the model that a description should equal, and ``m`` the same without flags.
+        """
+        off, on = flags(self.m, mujoco)
+        m = self.m
+        if "GRAVITY" in off:
+            m.opt.gravity[:] = 0.0
+        if "SPRING" in off:
+            m.jnt_stiffness[:] = m.jnt_stiffnesspoly[:] = m.tendon_stiffness[:] = m.tendon_stiffnesspoly[:] = 0.0
+        if "DAMPER" in off:
+            m.dof_damping[:] = m.dof_dampingpoly[:] = m.tendon_damping[:] = m.tendon_dampingpoly[:] = 0.0
+        if {"SPRING", "DAMPER"} <= off:  # MuJoCo computes no passive forces at all
+            m.body_gravcomp[:] = m.opt.density = m.opt.viscosity = 0.0
+        self.coupled = not {"EQUALITY", "CONSTRAINT"} & off
+        if "ACTUATION" in off and m.nu:
+            self.report.refused.append("flag actuation: actuators that are switched off are not supported")
+            self.whole.opt.disableflags &= ~mujoco.mjtDisableBit.mjDSBL_ACTUATION.value
+        for what, names in (("disabled", sorted(off - _FLAGS)), ("enabled", on)):
+            if names:
+                self.report.ignored.append(f"flags {what}: {', '.join(names).lower()}")
+        medium = m.opt.density > 0.0 or m.opt.viscosity > 0.0
+        for each in unusual_fields(m, mujoco):
+            if each.field in ("wind", "geom_fluid") and not medium:
+                continue
+            unit_range = each.field.endswith("range") and np.array_equal(each.value, [0.0, 1.0])
+            if each.field == "actuator_ctrlrange" and unit_range:
+                continue
+            each.reset(self.whole)
+            value = " ".join(f"{x:g}" for x in np.ravel(each.value))
+            if each.ignored:
+                self.report.ignored.append(f"{each.label}: {value}")
+            else:
+                self.report.refused.append(f"{each.label}: {value} is not supported")
+        for i in range(m.nplugin):
+            self.report.refused.append(f"plugin {self.find(self.kinds.mjOBJ_PLUGIN, i) or i}: it is not supported")
+        for i in range(m.nflex):
+            self.report.refused.append(f"flex {self.find(self.kinds.mjOBJ_FLEX, i) or i}: it is not supported")
+
+    def leave_out(self, field: str, i: int) -> None:
+        """Set a field of an element of ``whole`` to 0, because the description lacks it."""
+        getattr(self.whole, field)[i] = 0
 
     def object_name(self, kind: Any, i: int, what: str) -> str:
         """Return the name of an object in the description."""
@@ -75,7 +127,7 @@ class _MujocoImporter(Importer):
         m, leaders = self.m, {}
         for e in range(m.neq):
             what = self.find(self.kinds.mjOBJ_EQUALITY, e) or f"{e}"
-            if not m.eq_active0[e]:
+            if not (m.eq_active0[e] and self.coupled):
                 self.report.ignored.append(f"equality {what}, which is not active")
             elif m.eq_type[e] != 2:
                 kind = ("CONNECT", "WELD", "JOINT", "TENDON", "FLEX", "DISTANCE")[min(int(m.eq_type[e]), 5)]
@@ -112,26 +164,46 @@ class _MujocoImporter(Importer):
                 at = p if kind == "free" else R @ m.jnt_pos[j] + p
                 joint: dict[str, Any] = {"type": kind, "at": at.tolist()}
                 if kind in ("revolute", "prismatic"):
-                    joint |= {"axis": (R @ m.jnt_axis[j]).tolist()} | self.joint(j)
-                elif kind == "ball":
-                    joint["damping"] = float(m.dof_damping[m.jnt_dofadr[j]])
-                self.add_body(own, body, joint)
-                body, p = own, p - at
+                    joint["axis"] = (R @ m.jnt_axis[j]).tolist()
+                self.attempt(f"joint {own}", self.add_joint, j, own, body, joint)
+                if own in self.body:
+                    body, p = own, p - at
             self.places.append(Place(body, R, p))
-            label = self.find(self.kinds.mjOBJ_BODY, b) or f"body{b}"
-            self.tables["frame"][self.name(label, "joint", ("body", b))] = self.places[-1].frame()
+            label = self.name(self.find(self.kinds.mjOBJ_BODY, b) or f"body{b}", "joint", ("body", b))
+            self.add("frame", label, self.places[-1].frame())
             parts = (float(m.body_mass[b]), R @ m.body_ipos[b] + p, R @ _turn(m.body_iquat[b]))
             if body != "ground" and parts[0] > 0.0:
                 inertia = parts[2] @ np.diag(m.body_inertia[b]) @ parts[2].T
                 self.masses.setdefault(body, []).append((*parts[:2], inertia))
+                force = -m.body_gravcomp[b] * parts[0] * m.opt.gravity
+                if force.any():
+                    self.add("wrench", label, {"body": body, "at": parts[1].tolist(), "force": force.tolist()})
         self.add_masses()
 
-    def joint(self, j: int) -> dict[str, Any]:
+    def add_joint(self, j: int, own: str, parent: str, joint: dict[str, Any]) -> None:
+        """Add a body with a joint."""
+        self.add_body(own, parent, joint | (self.hinge(j) if "axis" in joint else self.passive(j)))
+
+    def passive(self, j: int) -> dict[str, Any]:
+        """Return damping, armature and stiffness of a joint, for all of its degrees of freedom."""
+        m, first = self.m, self.m.jnt_dofadr[j]
+        dofs = slice(first, first + (6, 3, 1, 1)[m.jnt_type[j]])
+        for field in ("damping", "armature"):
+            if np.ptp(getattr(m, f"dof_{field}")[dofs]) > 0.0:
+                raise ValueError(f"its {field} must be equal for all degrees of freedom")
+        entry = {"damping": float(m.dof_damping[first]), "armature": float(m.dof_armature[first])}
+        if m.jnt_stiffness[j] > 0.0:
+            entry["stiffness"] = float(m.jnt_stiffness[j])
+        return entry
+
+    def hinge(self, j: int) -> dict[str, Any]:
         """Return the keys of a hinge or slide."""
         m, (leader, f) = self.m, self.leads[j]
         dof, own = m.jnt_dofadr[j], self.joint_name(j)
         if leader != j:
             if max(m.dof_damping[dof], m.dof_armature[dof], m.jnt_stiffness[j]) > 0.0:
+                for field, i in (("dof_damping", dof), ("dof_armature", dof), ("jnt_stiffness", j)):
+                    self.leave_out(field, i)
                 self.report.ignored.append(f"damping, armature and spring of joint {own}, which follows another joint")
             if leader < 0:
                 return {"fixed": float(f(0.0))}
@@ -143,17 +215,14 @@ class _MujocoImporter(Importer):
         start = float(m.qpos0[m.jnt_qposadr[j]])
         if start != 0.0:
             self.report.renamed.append(f"position {start:g} of {own} to 0")
-        entry = {"damping": float(m.dof_damping[dof]), "armature": float(m.dof_armature[dof])}
-        if m.jnt_stiffness[j] > 0.0:
-            rest = float(m.qpos_spring[m.jnt_qposadr[j]]) - start
-            entry |= {"stiffness": float(m.jnt_stiffness[j]), "rest": rest}
-        if m.jnt_limited[j]:
-            low, high = np.clip(m.jnt_range[j] - start, -LARGEST, LARGEST)
+        entry = self.passive(j)
+        if "stiffness" in entry:
+            entry["rest"] = float(m.qpos_spring[m.jnt_qposadr[j]]) - start
+        low, high = np.clip(m.jnt_range[j] - start, -LARGEST, LARGEST)
+        if m.jnt_limited[j] and low < high:
             entry["range"] = [float(low), float(high)]
             if not low <= 0.0 <= high:
                 entry["start"] = float(min(max(0.0, low), high))
-        if m.dof_frictionloss[dof] > 0.0:
-            self.report.ignored.append(f"friction of joint {own}")
         return entry
 
     # Muscles and motors
@@ -163,13 +232,11 @@ class _MujocoImporter(Importer):
         m = self.m
         for a in range(m.nu):
             own = self.object_name(self.kinds.mjOBJ_ACTUATOR, a, "actuator")
-            for field in [
-                each for each in dir(m) if each.startswith("actuator_") and each[9:] not in _ACTUATOR.split()
-            ]:
-                value = np.ravel(getattr(m, field)[a])
-                if value.any() and not (field[-5:] == "range" and np.array_equal(value, [0.0, 1.0])):
-                    self.report.ignored.append(f"{field[9:]} of actuator {own}: {' '.join(f'{x:g}' for x in value)}")
             self.attempt(f"actuator {own}", self.actuator, a, own)
+            if own not in self.inputs:
+                self.leave_out("actuator_gaintype", a)
+                self.leave_out("actuator_gainprm", a)
+                self.leave_out("actuator_biastype", a)
 
     def actuator(self, a: int, own: str) -> None:
         """Convert a muscle or a motor."""
@@ -262,20 +329,38 @@ class _MujocoImporter(Importer):
         m, pulling = self.m, {int(t) for t in self.m.actuator_trnid[self.m.actuator_trntype == 3, 0]}
         for t in range(m.ntendon):
             own = self.find(self.kinds.mjOBJ_TENDON, t) or f"{t}"
-            if np.any(m.tendon_stiffness[t] > 0.0) or np.any(m.tendon_damping[t] > 0.0):
-                self.report.refused.append(f"tendon {own}: stiffness and damping of a tendon are not supported")
-            elif m.tendon_limited[t]:
+            if m.tendon_limited[t]:
                 self.report.ignored.append(f"limits of the length of tendon {own}")
-            elif t not in pulling:
+            if t not in pulling:
                 self.report.ignored.append(f"tendon {own}, which has no actuator")
         touching = int(np.sum((m.geom_contype > 0) | (m.geom_conaffinity > 0)))
         if touching:
             self.report.ignored.append(f"contact of {touching} geoms")
         if limited := int(np.sum(m.jnt_limited)):
             self.report.ignored.append(f"limits of {limited} joints (their ranges are imported)")
-        for what, count in (("sensors", m.nsensor), ("keyframes", m.nkey)):
+        for what, count in (("sensors", m.nsensor), ("keyframes", m.nkey), ("contact pairs", m.npair)):
             if count:
                 self.report.ignored.append(f"{what}: {count}")
+
+    def compare(self, description: dict[str, Any]) -> None:
+        """Compare accelerations with MuJoCo's at three random states.
+
+        Raises:
+            ValueError: If they differ by more than `SAME`, or no model can be built from the description.
+        """
+        try:
+            animal = Neuromechanic(description)
+        except ValueError as wrong:
+            raise ValueError(f"model {str(self.source)!r} cannot be built: {wrong}") from None
+        joints = {self.joint_name(j): (j, self.places[self.m.jnt_bodyid[j]].R) for j in range(self.m.njnt)}
+        names = (self.object_name(self.kinds.mjOBJ_ACTUATOR, a, "actuator") for a in range(self.m.nu))
+        error = acceleration_error(animal, self.whole, joints, {name: a for a, name in enumerate(names)})
+        if not error <= SAME:
+            raise ValueError(
+                f"model {str(self.source)!r} is not converted correctly: accelerations differ from MuJoCo's by "
+                f"{error:.1g} of the largest, and no line of the report explains this; please report the model"
+            )
+        self.report.taken.append(f"accelerations at 3 random states: within {error:.0e} of MuJoCo's, without contacts")
 
 
 def _compile(path: Path, load: Callable[[str], Any]) -> Any:
@@ -322,4 +407,7 @@ def read_mujoco(source: Any, partial: bool = False) -> tuple[dict[str, Any], Rep
     importer.actuators()
     importer.rest()
     importer.report.taken.append(f"joints: {', '.join(importer.body)}")
-    return importer.finish(partial)
+    description, report = importer.finish(partial)
+    if importer.names_so_far().entries["joint"]:
+        importer.compare(description)
+    return description, report

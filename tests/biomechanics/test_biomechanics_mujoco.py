@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gymnosoma.biomechanics import load
+from gymnosoma.biomechanics import load, mujoco_fields
 from gymnosoma.biomechanics.mujoco import read_mujoco
 from gymnosoma.biomechanics.self_check import check_lengths
 from gymnosoma.envs import simulate
@@ -168,7 +168,7 @@ def test_a_motion_is_mujocos():
             '<weld body1="led"/>',
             "WELD is not supp",
         ),
-        ('<spatial name="two">', '<spatial name="two" stiffness="3">', "tendon two: stiffness and damping"),
+        ('<spatial name="two">', '<spatial name="two" stiffness="3">', "stiffness of tendon two: 3 is not supported"),
         ('fvmax="1.4"', 'forcerange="-5 0"', "actuator two: limits of the force"),
         (
             '<motor name="motor"',
@@ -189,6 +189,70 @@ def test_properties_of_actuators_without_effect_are_reported():
     ignored = " ".join(read_mujoco(mujoco.MjModel.from_xml_string(xml))[1].ignored)
     assert all(f"{name} of actuator two" in ignored for name in ("tausmooth", "ctrlrange", "damping"))
     assert "of actuator" not in " ".join(read_mujoco(mujoco.MjModel.from_xml_string(XML))[1].ignored)
+
+
+BODIES = """
+<mujoco>
+  <option gravity="1 2 -9"><flag {flags}/></option>
+  <default><joint damping="0.3" armature="0.2" stiffness="2"/></default>
+  <worldbody>
+    <body name="trunk" gravcomp="0.7" quat="1 0.2 0.3 0.4" pos="0.1 0.2 0.3">
+      <joint name="root" type="free"/><geom type="box" size="0.1 0.2 0.3"/>
+      <body name="arm" pos="0.1 0.2 0.1" gravcomp="-0.3" euler="10 20 30">
+        <joint name="ball" type="ball"/><geom type="box" size="0.1 0.05 0.03"/>
+        <body name="hand" pos="0 0 0.2" euler="20 10 0">
+          <joint name="hinge" axis="1 1 0" springref="20" ref="10"/><geom type="box" size="0.1 0.05 0.03"/>
+        </body>
+      </body>
+    </body>
+  </worldbody>
+</mujoco>
+"""
+
+
+@pytest.mark.parametrize("flags", ["", 'gravity="disable"', 'spring="disable"', 'spring="disable" damper="disable"'])
+def test_flags_and_passive_forces_are_mujocos(flags):
+    """Gravity compensation, and damping, armature and springs of free bodies and balls."""
+    description, report = read_mujoco(mujoco.MjModel.from_xml_string(BODIES.format(flags=flags)))
+    assert "accelerations at 3 random states" in report.taken[-1] and not report.refused  # measured: 3e-13
+    assert ("wrench" in description) == (flags in ("", 'spring="disable"'))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("<option ", '<option density="3" ', "option density: 3"),
+        ("<option ", '<option wind="1 0 0" viscosity="1" ', "option wind: 1 0 0"),
+        ("<option ", '<option actuatorgroupdisable="0" ', "option disableactuator: 1"),
+        ('axis="1 2 0.5"', 'axis="1 2 0.5" actuatorfrcrange="-1 1"', "actfrclimited of joint shoulder"),
+        ('stiffness="30"', 'stiffness="30 2"', "stiffnesspoly of joint slide: 2 0"),
+        ('damping="1"', 'damping="1 2"', "dampingpoly of degree of freedom slide: 2 0"),
+        ('<spatial name="three">', '<spatial name="three" armature="2">', "armature of tendon three: 2"),
+        ("<option ", '<option><flag actuation="disable"/></option><option ', "flag actuation"),
+    ],
+)
+def test_physics_that_is_not_supported_is_refused_by_name(old, new, told):
+    """The rest of the model is compared with MuJoCo's without that."""
+    model = mujoco.MjModel.from_xml_string(XML.replace(old, new).replace('<geom geom="ball"/>', ""))
+    with pytest.raises(ValueError, match=told):
+        read_mujoco(model)
+    report = read_mujoco(model, partial=True)[1]
+    assert told in " ".join(report.refused) and "accelerations" in report.taken[-1]
+
+
+def test_fields_that_act_in_constraints_are_reported():
+    xml = XML.replace('name="slide"', 'name="slide" frictionloss="2"').replace("<option ", '<option timestep="0.005" ')
+    ignored = read_mujoco(mujoco.MjModel.from_xml_string(xml))[1].ignored
+    assert {"frictionloss of degree of freedom slide: 2", "option timestep: 0.005"} <= set(ignored)
+
+
+def test_a_wrong_conversion_is_refused(monkeypatch):
+    """As if a field of a later version changed the motion and nobody had asked for it."""
+    kind = mujoco_fields.KINDS["degree of freedom"]
+    changed = kind._replace(converted=f"{kind.converted} dampingpoly")
+    monkeypatch.setitem(mujoco_fields.KINDS, "degree of freedom", changed)
+    with pytest.raises(ValueError, match=r"accelerations differ from MuJoCo's by 0\.\d+ of the largest"):
+        read_mujoco(mujoco.MjModel.from_xml_string(XML.replace('damping="1"', 'damping="1 20"')))
 
 
 def test_a_file_that_cannot_be_compiled_is_told(tmp_path):
