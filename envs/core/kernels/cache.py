@@ -205,6 +205,17 @@ def warn(problem: str) -> None:
     warnings.warn(text, RuntimeWarning, stacklevel=3)
 
 
+SECONDS = {"worm": 5, "lamprey": 15, "whisker_chain": 10, "whisker_rod": 10, "neuromechanic": 20}
+"""Typical time of compilation on one core, in s, by the folder of the animal."""
+
+
+@functools.cache
+def announce(animal: str) -> None:
+    """Tell that an animal is compiled, once per process: it has several kernels."""
+    duration = f"about {SECONDS[animal]} seconds" if animal in SECONDS else "some seconds"
+    _LOG.warning("gymnosoma: compiling the %s, %s, once on this machine", animal.replace("_", " "), duration)
+
+
 class Missing(Exception):
     """A kernel is not in the cache, while kernels are only loaded."""
 
@@ -228,7 +239,7 @@ class Cache(NullCache):
     Args:
         function: Python function of the kernel.
         key: Whatever else determines the machine code.
-        label: Name of the kernel in the message before it is compiled; None for no message.
+        label: Name of the animal in the message before the kernel is compiled; None for no message.
     """
 
     def __init__(self, function: Callable[..., Any], key: tuple[Any, ...], label: str | None = None) -> None:
@@ -252,7 +263,7 @@ class Cache(NullCache):
             if _LOADING.get():
                 raise Missing
             if self._label is not None:
-                _LOG.warning("gymnosoma: compiling a kernel of %s, kept for later runs", self._label)
+                announce(self._label)
             self._lock = locked(path)
         try:
             content = load(path)

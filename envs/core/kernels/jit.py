@@ -145,9 +145,8 @@ def serial_and_threaded(
     twins = []
     for suffix in ("", "_threaded"):
         twin = rebound(function, (name or function.__qualname__) + suffix, module)
-        animal, what = twin.__module__.split(".")[-2:][0], twin.__qualname__.split(".")[-1]
-        label = f"{animal} ({what.replace('_rows', '').replace('_', ' ').strip() or 'rows'})"
-        twins.append(_compile(twin, parallel=bool(suffix), label=label, stepping=True, wide=wide))
+        animal = twin.__module__.split(".")[-2:][0]
+        twins.append(_compile(twin, parallel=bool(suffix), label=animal, stepping=True, wide=wide))
     return twins[0], twins[1]
 
 
