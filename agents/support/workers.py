@@ -9,11 +9,14 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from multiprocessing.synchronize import Event
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from gymnosoma.envs.core.arguments import printable
@@ -29,6 +32,15 @@ DIED = f"a process died, and again in each of {RETRIES} tries"
 
 class Unfinished(RuntimeError):
     """Error if jobs failed; results of the remaining jobs are saved."""
+
+
+class Unguarded(RuntimeError):
+    """Error if a script starts processes outside of ``if __name__ == "__main__":``, as each of them runs the script."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            'processes run this script again: put its calls below `if __name__ == "__main__":`, or use processes=1'
+        )
 
 
 class Outcome(NamedTuple):
@@ -85,6 +97,8 @@ def _outcomes(executor: Executor | None, function: Callable[..., Any], jobs: Job
     names = {executor.submit(_called, name, function, arguments): name for name, arguments in jobs.items()}
     for future in as_completed(names):
         error = future.exception()
+        if isinstance(error, Unguarded):
+            raise error
         yield future.result() if error is None else Outcome(names[future], None, printable(error))
 
 
@@ -104,12 +118,15 @@ def workers(processes: int = 1) -> Iterator[Executor | None]:
 
     Raises:
         ValueError: If the number is out of range.
+        Unguarded: If a script starts the processes while it is imported; raised by `run_jobs`.
     """
     if not 1 <= processes <= 1024:
         raise ValueError(f"processes must be within [1, 1024], got {processes!r}")
     if processes == 1:
         yield None
     else:
+        if getattr(multiprocessing.current_process(), "_inheriting", False):  # it imports the script of its parent
+            sys.exit(1)
         with Processes(processes) as executor:
             yield executor
 
@@ -135,14 +152,19 @@ class Processes(ThreadPoolExecutor):
         for _ in range(1 + RETRIES):
             if not hasattr(self._own, "pool"):
                 # A fork would copy threads and compiled kernels in an undefined state.
-                self._own.pool = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), _begin_worker)
+                context = multiprocessing.get_context("spawn")
+                self._own.begun = context.Event()
+                self._own.pool = ProcessPoolExecutor(1, context, _begin_worker, (self._own.begun,))
                 self._pools.append(self._own.pool)
             try:
                 return self._own.pool.submit(function, *args, **kwargs).result()
             except BrokenProcessPool:
                 if self._stopped:
                     raise
-                self._own.pool.shutdown(wait=False)
+                unguarded = not self._own.begun.is_set() and not _is_guarded()
+                self._own.pool.shutdown(wait=unguarded)
+                if unguarded:
+                    raise Unguarded from None
                 del self._own.pool
         raise BrokenProcessPool(DIED)
 
@@ -157,8 +179,15 @@ class Processes(ThreadPoolExecutor):
                 process.terminate()
 
 
-def _begin_worker() -> None:
+def _is_guarded() -> bool:
+    """Return whether the main module mentions ``__main__``; one without a file is not imported by processes."""
+    path = getattr(sys.modules["__main__"], "__file__", None)
+    return path is None or not Path(path).is_file() or "__main__" in Path(path).read_text("utf-8", "replace")
+
+
+def _begin_worker(begun: Event) -> None:
     """Ignore Ctrl-C in a worker process, and end it when the parent process ends, even if that is killed."""
+    begun.set()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     progress.display = False
     parent = multiprocessing.parent_process()
