@@ -11,29 +11,11 @@ ID = "gymnosoma:gymnosoma/WormSwim-v0"  # processes import the package named bef
 steps = int(sys.argv[1]) if len(sys.argv) > 1 else 400
 
 
-class Numbers(gymnasium.vector.VectorWrapper):
-    """Leave out the reasons of failures, because tensors do not hold texts."""
-
-    def reset(self, **arguments):
-        """Start all episodes."""
-        observations, infos = self.env.reset(**arguments)
-        return observations, self._numbers(infos)
-
-    def step(self, actions):
-        """Step all environments."""
-        *results, infos = self.env.step(actions)
-        return *results, self._numbers(infos)
-
-    @staticmethod
-    def _numbers(infos):
-        return {name: value for name, value in infos.items() if name != "failure"}
-
-
 if __name__ == "__main__":  # spawned processes also run this file
     check_env(gymnasium.make(ID).unwrapped)
-    envs = NumpyToTorch(Numbers(gymnasium.make_vec(ID, 64)))
+    envs = NumpyToTorch(gymnasium.make_vec(ID, 64))
     processes = gymnasium.make_vec(ID, 2, vectorization_mode="async", vector_kwargs={"context": "spawn"})
-    for kind in (envs, NumpyToTorch(Numbers(processes))):
+    for kind in (envs, NumpyToTorch(processes)):
         observations, _ = kind.reset(seed=0)
         total = torch.zeros(len(observations))
         for _ in range(steps):

@@ -12,7 +12,7 @@ try:
     from .page import update, write
     from .paper import PAPERS, draw, load, printed
 except ModuleNotFoundError as error:
-    raise SystemExit(f"error: {error.name} is not installed: pip install 'gymnosoma[data]'") from None
+    raise SystemExit(f"error: {error.name} is not installed: pip install -c constraints.txt -e '.[data]'") from None
 
 
 def figures(

@@ -130,14 +130,20 @@ def rollout(
             final = infos.get("final_info", infos)
             for name, value in final.items():
                 if name == "failure":
-                    for i in np.flatnonzero(ended):
-                        result.failures[i] = value[i] or None
+                    for i in np.flatnonzero(ended & (value != 0)):
+                        result.failures[i] = reasons(envs)[value[i]]
                 elif not name.startswith("_") and isinstance(value, np.ndarray):
                     result.info.setdefault(name, np.zeros_like(value))[ended] = value[ended]
             running &= ~over
         if watch is not None:
             watch(int(count - running.sum()))
     return result
+
+
+def reasons(envs: VectorEnv) -> Sequence[str]:
+    """Return the reasons of failures by their number, of our vector environment or of one made of scalar ones."""
+    bare: Any = envs.unwrapped
+    return bare.failures if hasattr(bare, "failures") else bare.get_attr("failures")[0]
 
 
 def evaluate(

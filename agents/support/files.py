@@ -21,17 +21,18 @@ import numpy as np
 from filelock import FileLock, Timeout
 
 from gymnosoma.envs import Event
+from gymnosoma.envs.core.arguments import install_command
 from gymnosoma.envs.core.files import PARTIAL, replacing
 
 TABLES = (".csv", ".json", ".parquet")
 """File suffixes of tables."""
 
 LIBRARIES = {
-    ".parquet": {"pandas": "gymnosoma[data]", "pyarrow": "pyarrow"},
-    ".mp4": {"imageio_ffmpeg": "gymnosoma[film]"},
-    ".gif": {"PIL": "gymnosoma[film]"},
+    ".parquet": {"pandas": "[data]", "pyarrow": "pyarrow"},
+    ".mp4": {"imageio_ffmpeg": "[film]"},
+    ".gif": {"PIL": "[film]"},
 }
-"""Libraries needed for a file suffix, each with the package to install."""
+"""Libraries needed for a file suffix, each with the extra or package to install."""
 
 TRIAL = 2**16
 """Number of bytes written to test whether a folder is writable."""
@@ -88,8 +89,8 @@ def check_saved(name: str, groups: Iterable[Iterable[Path]], endings: Collection
         if path.suffix not in endings:
             raise ValueError(f"{name} must end in one of {', '.join(endings)}, got {str(path)!r}")
         if missing := [library for library in LIBRARIES.get(path.suffix, {}) if find_spec(library) is None]:
-            sources = " ".join(f"'{LIBRARIES[path.suffix][library]}'" for library in missing)
-            raise ImportError(f"{' and '.join(missing)} must be installed for {path.suffix}: pip install {sources}")
+            command = install_command(*(LIBRARIES[path.suffix][library] for library in missing))
+            raise ImportError(f"{' and '.join(missing)} must be installed for {path.suffix}: {command}")
         check_writable(name, path)
     return paths
 

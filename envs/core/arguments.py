@@ -10,6 +10,7 @@ import textwrap
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,16 @@ def library(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError:
-        raise ImportError(f"{name} is not installed: pip install 'gymnosoma[{EXTRAS[name]}]'") from None
+        raise ImportError(f"{name} is not installed: {install_command(f'[{EXTRAS[name]}]')}") from None
+
+
+def install_command(*needs: str) -> str:
+    """Return the command that installs extras of the package, such as ``[film]``, and other packages."""
+    if (Path(__file__).resolve().parents[2] / "constraints.txt").is_file():
+        command, package = "in the clone, pip install -c constraints.txt", "-e '.{}'"
+    else:
+        command, package = "pip install", "'gymnosoma{}'"
+    return " ".join([command, *(package.format(need) if need.startswith("[") else need for need in needs)])
 
 
 def choice(name: str, value: Any, choices: Iterable[str]) -> None:

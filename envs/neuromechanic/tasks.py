@@ -632,11 +632,19 @@ class Pose(NeuromechanicTask):
                 return ModelEnding.RANGE_LEFT
         return 0.0
 
+    @cached_property
+    def failures(self) -> tuple[str, ...]:
+        bounded = np.flatnonzero(np.isfinite(self.bounds[0]))
+        return (*super().failures, *map(self._left, bounded))
+
+    def _left(self, i: int) -> str:
+        """Return the reason of a failure in which joint ``i`` has left its range."""
+        low, high = self.ranges[:, i]
+        return f"joint {self.animal.model.bodies[i]} has left its range, {low:.4g} to {high:.4g}"
+
     def reason(self, row: Any, ending: float) -> str:
-        for name, q, low, high in zip(self.animal.model.bodies, row["q"], *self.bounds, strict=True):
-            if not low <= q <= high:
-                return f"joint {name} has left its range, {low:.4g} to {high:.4g}: {q:.4g}"
-        return super().reason(row, ending)
+        outside = (row["q"] < self.bounds[0]) | (row["q"] > self.bounds[1])
+        return self._left(int(np.argmax(outside))) if outside.any() else super().reason(row, ending)
 
     def info(self, row: Any, memory: Any, info: Any) -> None:
         info.error = abs(self.error(row, memory))

@@ -19,7 +19,7 @@ import tyro
 
 import gymnosoma
 from gymnosoma.agents.support.workers import Unfinished
-from gymnosoma.envs.core.arguments import EXTRAS, printable
+from gymnosoma.envs.core.arguments import EXTRAS, install_command, printable
 from gymnosoma.interrupt import unwatch
 
 from .benchmark import benchmark
@@ -57,7 +57,7 @@ def _one_line(error: Exception) -> str:
     """Return the message of an error as one line."""
     name = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
     if name in EXTRAS:
-        return f"{name} is not installed: pip install 'gymnosoma[{EXTRAS[name]}]'"
+        return f"{name} is not installed: {install_command(f'[{EXTRAS[name]}]')}"
     return printable(error) or type(error).__name__
 
 

@@ -136,7 +136,7 @@ class Game:
         self._observation, _, ended, _, info = self._env.step(action)
         self._first = False
         if ended:
-            self._ending = info["failure"] or "the goal is reached"
+            self._ending = self._env.unwrapped.failures[info["failure"]] or "the goal is reached"
 
     def _write(self, canvas: Canvas) -> None:
         if self._ending or self.paused:

@@ -100,7 +100,7 @@ def test_the_bridge_tells_failure_from_the_time_limit():
             seen[int(i)] = k, infos[i], observations[i].copy()
         observations[:] = 0.0  # the terminal observation must be a copy
     assert {i: k for i, (k, *_) in seen.items()} == {0: 3, 1: 5}
-    assert seen[0][1]["failure"] == "the state is not finite"
+    assert envs.unwrapped.failures[seen[0][1]["failure"]] == "the state is not finite"
     assert not seen[0][1]["TimeLimit.truncated"] and seen[1][1]["TimeLimit.truncated"]
     for _, info, opening in seen.values():
         assert np.abs(info["terminal_observation"]).max() > 0
@@ -146,3 +146,16 @@ def test_a_run_folder_is_complete(run):
 def trained(folder):
     with (folder / "run" / "curve.csv").open() as file:
         return [int(row["steps"]) for row in csv.DictReader(file)]
+
+
+def test_a_script_without_a_guard_is_told_so(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import math\n"
+        "from gymnosoma.agents.support.workers import run_jobs, workers\n"
+        "with workers(2) as executor:\n"
+        "    run_jobs(executor, math.sqrt, {'a': (4.0,), 'b': (9.0,)}, 'job')\n"
+    )
+    done = subprocess.run([sys.executable, script], cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 1
+    assert 'Unguarded: processes run this script again: put its calls below `if __name__ == "__main__":`' in done.stderr

@@ -377,7 +377,7 @@ def test_only_success_ends_the_goal_form():
     angles = env.unwrapped.batch.rows["rod_angle"][0]
     angles[:] = angles[0] + np.linspace(0.0, 3.0 * np.pi, len(angles))  # a worm that crosses itself
     _, reward, terminated, truncated, info = env.step(np.zeros(6))
-    assert (reward, terminated, truncated, info["failure"]) == (-1.0, False, False, "")
+    assert (reward, terminated, truncated, info["failure"]) == (-1.0, False, False, 0)
 
 
 @pytest.mark.parametrize("env_id", [REACH, WAYPOINTS])

@@ -222,8 +222,8 @@ def soak(env_id, steps, seed, **arguments):
         observations, rewards, terminated, _, infos = envs.step(actions)
         assert ((observations >= low) & (observations <= high)).all()  # false for NaN, too
         assert np.isfinite(rewards).all()
-        failed = infos["failure"] != ""
-        reasons.update(infos["failure"][failed])
+        failed = infos["failure"] != 0
+        reasons.update(envs.failures[code] for code in infos["failure"][failed])
         success = infos.get("is_success", np.zeros(count, bool))
         assert (failed | success.astype(bool))[terminated].all(), "an ending without a reason"
     return reasons
@@ -257,8 +257,8 @@ def test_a_state_that_is_not_finite_ends_the_episode(env_id):
     actions = np.zeros(envs.action_space.shape)
     observations, rewards, terminated, _, infos = envs.step(actions)
     assert terminated.tolist() == [False, False, False, True, False]
-    assert infos["failure"][3] in envs.task.animal.failures.values()
-    assert (infos["failure"] != "").tolist() == terminated.tolist()
+    assert envs.failures[infos["failure"][3]] in envs.task.animal.failures.values()
+    assert (infos["failure"] != 0).tolist() == terminated.tolist()
     assert types(first) == types(infos)
     assert np.isfinite(observations).all() and np.isfinite(rewards).all()
     observations, *_, infos = envs.step(actions)

@@ -156,7 +156,7 @@ class Broken(Turn):
         ("reward", "Broken: reward returned no finite number"),
         ("ending", "Broken: ending returned no finite number"),
         ("sense", "Broken: sense set an observation that is not a number"),
-        ("unknown", "Broken: ending returned 77.0, which is not in endings"),
+        ("unknown", "Broken: ending returned a number that is not in endings"),
     ],
 )
 def test_a_hook_that_fails_later_ends_the_episode(monkeypatch, hook, reason, compiled):
@@ -170,7 +170,7 @@ def test_a_hook_that_fails_later_ends_the_episode(monkeypatch, hook, reason, com
         assert np.isfinite(observations).all() and np.isfinite(rewards).all()
         if ended.any():
             break
-    assert ended.all() and list(infos["failure"]) == [reason] * 2
+    assert ended.all() and [envs.failures[code] for code in infos["failure"]] == [reason] * 2
 
 
 def test_choices_are_made_when_hooks_are_compiled():
@@ -188,7 +188,6 @@ def play(env, steps=30):
         observation, reward, terminated, _, info = env.step(rng.uniform(-1.0, 1.0, env.action_space.shape))
         if terminated:
             env.reset()
-        info.pop("failure")
         parts += [observation, [reward], *(np.ravel(info[name]) for name in sorted(info))]
     return np.concatenate(parts)
 

@@ -123,8 +123,8 @@ def test_success_and_failure_are_told_apart():
     for code, ending in task.endings.items():
         assert isinstance(ending, Ending)
         batch.endings[0], batch.needs_reset[0] = code, True
-        assert batch.failures()[0] == ("" if ending.success else ending.reason)
+        assert env.failures[batch.failures()[0]] == ("" if ending.success else ending.reason)
     batch.rows["status"] = 1.0
     for code in (0.0, 11.0):
         batch.endings[0] = code
-        assert batch.failures()[0] == "a joint folded back to 180 degrees"
+        assert env.failures[batch.failures()[0]] == "a joint folded back to 180 degrees"

@@ -199,7 +199,7 @@ NEEDED = {
 def test_commands_name_the_extra_they_need_before_they_begin(tmp_path):
     for text, extra in zip(without_extras(tmp_path, *NEEDED)[::2], NEEDED.values(), strict=False):
         assert text.startswith("error: ") and len(text.splitlines()) == 1
-        assert f"pip install 'gymnosoma[{extra}]'" in text
+        assert f"in the clone, pip install -c constraints.txt -e '.[{extra}]'" in text
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and path.name != ".lock"]
 
 

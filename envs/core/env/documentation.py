@@ -202,9 +202,9 @@ def _endings(task: Task, limit: int | None) -> str:
         return [ending.reason for ending in endings if ending.success is success]
 
     success = of(task.endings.values(), True)
-    failure = [*of(task.endings.values(), False), *task.animal.failures.values()]
+    failure = [f"{number}: {reason}" for number, reason in enumerate(task.failures) if number]
     lines = [f"Success: {'; '.join(success)}."] if success else []
-    lines.append(f'Failure (``info["failure"]`` is the reason, or empty): {"; ".join(failure)}.')
+    lines.append(f'Failure (``info["failure"]``, 0 without one; texts are in ``failures``): {"; ".join(failure)}.')
     if limit is not None:
         lines.append(f"Episodes are truncated after {limit} steps.")
     return "\n\n".join(lines)

@@ -210,7 +210,10 @@ class TaskBatch:
         """Endings that the task returned in the last step."""
         self.failures_end = True
         """Whether an ending of the task that is not a success ends an episode."""
-        self._no_failures = np.full(count, "", object)
+        faults = (*FAULTS.values(), "ending returned a number that is not in endings")
+        self.reasons = (*self.task.failures, *(f"{type(self.task).__name__}: {fault}" for fault in faults))
+        """Reasons of failures, with those of hooks that fail."""
+        self._no_failures = np.zeros(count, np.int64)
         self._no_failures.flags.writeable = False  # shared by all infos
         self.queue = EventQueue(count)
         self.fps = min(self.task.control_rate, FASTEST)
@@ -332,24 +335,24 @@ class TaskBatch:
         infos, self._infos = self._infos, None
         return self.task.hooks.close(self.rows, self.memory, False)[3] if infos is None else infos
 
-    def failures(self) -> NDArray[Any]:
-        """Return the reason why the episode of each row failed, or an empty text, as strings (B,)."""
+    def failures(self) -> NDArray[np.int64]:
+        """Return the place in ``reasons`` for each row that failed, 0 for the others, as (B,)."""
         if not np.count_nonzero(self.needs_reset):
             return self._no_failures
-        return np.array([self._failure(i) for i in range(len(self.rows))], object)
+        return np.array([self._failure(i) for i in range(len(self.rows))], np.int64)
 
-    def _failure(self, i: int) -> str:
-        """Return the reason why row ``i`` failed (the animal's before the task's); empty if it did not."""
+    def _failure(self, i: int) -> int:
+        """Return the place of the reason why row ``i`` failed (the animal's before the task's); 0 if it did not."""
         if self.rows["status"][i] != 0.0:
-            return self.task.animal.failures[self.rows["status"][i]]
+            return self.reasons.index(self.task.animal.failures[self.rows["status"][i]])
         code = self.endings[i]
         if code in FAULTS:
-            return f"{type(self.task).__name__}: {FAULTS[code]}"
+            return self.reasons.index(f"{type(self.task).__name__}: {FAULTS[code]}")
         if code != 0.0 and code not in self.task.endings:
-            return f"{type(self.task).__name__}: ending returned {code}, which is not in endings"
+            return len(self.reasons) - 1
         if code == 0.0 or self.task.endings[code].success:
-            return ""
-        return self.task.reason(self.rows[i], self.endings[i])
+            return 0
+        return self.reasons.index(self.task.reason(self.rows[i], code))
 
     def save(self) -> Snapshot:
         """Copy all states that affect the future."""
@@ -514,6 +517,11 @@ class EnvMixin:
         self._spec = None if spec is None else Spec(**{f.name: getattr(spec, f.name) for f in fields(spec) if f.init})
 
     _spec: Spec | None = None
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """Reasons of failures: ``failures[info["failure"]]``. The number 0 means no failure, and its text is empty."""
+        return self.batch.reasons
 
     @property
     def task(self) -> Task:
@@ -682,8 +690,8 @@ class BodyEnv(EnvMixin, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]])
         """Apply ``action`` for one control period; values outside [-1, 1] are clipped.
 
         Returns:
-            observation, reward, terminated, truncated, info: ``info["failure"]`` is the reason if the episode failed,
-                else empty. ``truncated`` is False; Gymnasium's wrapper applies the time limit.
+            observation, reward, terminated, truncated, info: ``failures[info["failure"]]`` is the reason if the
+                episode failed, else the number is 0. ``truncated`` is False; Gymnasium's wrapper applies the limit.
 
         Raises:
             ValueError: If the action has the wrong shape or is not finite.

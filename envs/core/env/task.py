@@ -101,7 +101,7 @@ class Ending:
     """Possible end of an episode, defined by a task.
 
     Args:
-        reason: Text for users, in ``info["failure"]`` if the episode failed.
+        reason: Text for users, among the ``failures`` of the environment if the episode failed.
         success: True for a success, False for a failure.
     """
 
@@ -466,8 +466,14 @@ class Task(ABC):
         """Return the ending: 0 while the episode continues, else a key of ``endings``."""
         return 0.0
 
+    @cached_property
+    def failures(self) -> tuple[str, ...]:
+        """Reasons of failures, the animal's before the task's; the first, for no failure, is empty."""
+        reasons = [*self.animal.failures.values(), *(each.reason for each in self.endings.values() if not each.success)]
+        return ("", *reasons)
+
     def reason(self, row: Any, ending: float) -> str:
-        """Return the text of a failure, an ending of an episode with the last state ``row``."""
+        """Return the text of a failure, one of ``failures``, for an episode that ended with the state ``row``."""
         return self.endings[ending].reason
 
     def info(self, row: Any, memory: Any, info: Any) -> None:

@@ -161,8 +161,8 @@ class BodyVectorEnv(EnvMixin, VectorEnv[NDArray[np.float32], NDArray[np.float32]
         """Apply the actions for one control period; values outside [-1, 1] are clipped.
 
         Returns:
-            observations, rewards, terminations, truncations, infos: ``infos["failure"]`` has the reason for each row
-                that failed, and is empty for the others.
+            observations, rewards, terminations, truncations, infos: ``infos["failure"]`` is the place of the reason
+                in ``failures`` for each row that failed, and 0 for the others.
 
         Raises:
             ValueError: If the actions have the wrong shape or are not finite.
@@ -209,7 +209,6 @@ class BodyVectorEnv(EnvMixin, VectorEnv[NDArray[np.float32], NDArray[np.float32]
         info: dict[str, Any] = {}
         for name, value in (columns(self.batch.infos()) | {"failure": self.batch.failures()}).items():
             if mask is not self._everyone:
-                none = "" if value.dtype == object else np.zeros((), value.dtype)
-                value = np.where(mask.reshape(-1, *[1] * (value.ndim - 1)), value, none)
+                value = np.where(mask.reshape(-1, *[1] * (value.ndim - 1)), value, np.zeros((), value.dtype))
             info[name], info[f"_{name}"] = value, mask
         return info
