@@ -57,9 +57,8 @@ def looks(folder):
 
 
 def begin(command, folder):
-    resumes = {"train": folder / "run-0" / "config.json"}
     name, *given = command.split()
-    given += ["--resume"] if name in resumes and resumes[name].exists() else []
+    given += ["--resume"] if any(folder.glob("run-*/config.json")) else []  # either run may be the first
     return subprocess.Popen(
         [sys.executable, ROOT / "train.py", name, *given],
         cwd=folder,
