@@ -235,6 +235,42 @@ return [show.scene.tell(), [...show.animal.field("q")], show.animal.field("pulse
         np.testing.assert_allclose(q, rows["q"][0], rtol=0, atol=1e-9)
 
 
+DRAG = """
+const scene = show.scene, element = show.canvas.element, box = element.getBoundingClientRect();
+element.setPointerCapture = () => {};
+for (let k = 0; k < 300; k++) scene.step(scene.hold);
+show.draw();
+for (const [kind, x, y] of arguments[0]) {
+  const at = { clientX: box.left + x, clientY: box.top + y, pointerId: 1 };
+  element.dispatchEvent(new PointerEvent(`pointer${kind}`, at));
+}
+"""
+
+
+@pytest.mark.parametrize(("name", "steps"), [("worm", 400), ("lamprey", 150)])
+def test_an_animal_steers_to_where_one_clicks(name, steps, browser, site):
+    script = 'const before = [...show.animal.field("centre")];'
+    script += "for (let k = 0; k < arguments[1]; k++) scene.step(scene.hold);"
+    script += 'const now = show.animal.field("centre"); return now[1] - before[1];'
+    ways = []
+    for y in (60, 330):  # the upper and the lower part of the picture
+        live_browser.visit(browser, site(name))
+        show(browser, "show.restart();")
+        ways.append(show(browser, DRAG + script, [["down", 60, y], ["up", 60, y]], steps))
+    assert ways[0] > 0 > ways[1]
+
+
+def test_a_drag_pushes_the_ground_and_moves_the_peg(browser, site):
+    live_browser.visit(browser, site("figure"))
+    assert (
+        show(browser, DRAG + "return show.values.push", [["down", 200, 300], ["move", 100, 300], ["up", 100, 300]]) < 0
+    )
+    assert show(browser, "return show.scene.tell();") == "The ground moves."
+    live_browser.visit(browser, site("vibrissa"))
+    x, y = show(browser, DRAG + "return [show.values.x, show.values.y]", [["down", 300, 150], ["up", 300, 150]])
+    assert (x, y) != (show(browser, "return show.scene.controls[2].value"), 8)
+
+
 def test_the_links_of_the_lesson_set_the_sliders(browser, site):
     assert len(WAVES) >= 4
     for link in WAVES:
