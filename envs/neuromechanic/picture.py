@@ -307,7 +307,7 @@ def person(view: Panel, q: NDArray[np.float64], torques: NDArray[np.float64] | N
     legs = [np.array([hip, foot]) for hip, foot in zip(hips, feet(q[None])[0], strict=True)]
     view.disc(middle + NECK * up, HEAD / view.point, fill)
     for leg in legs:
-        _flesh(view, *leg, LEGS, fill, edge)
+        _flesh(view, leg[0], leg[1], LEGS, fill, edge)
     _flesh(view, middle - 0.06 * up, middle + (NECK - 0.8 * HEAD) * up, TORSO, fill, edge)
     if torques is None:
         return
@@ -317,7 +317,7 @@ def person(view: Panel, q: NDArray[np.float64], torques: NDArray[np.float64] | N
             level = min(1.0, max(0.0, flank * float(torque) / STRONG))
             shift = 0.05 * flank * across
             ends = hip + 0.13 * up + shift, hip + 0.28 * (foot - hip) + 0.7 * shift
-            _flesh(view, *ends, (0.003, 0.014 + 0.012 * level, 0.003), c.mix(SLACK, c.WARM, level), EDGE)
+            _flesh(view, ends[0], ends[1], (0.003, 0.014 + 0.012 * level, 0.003), c.mix(SLACK, c.WARM, level), EDGE)
         view.disc(hip, 3.0, EDGE)
 
 
