@@ -120,7 +120,7 @@ def acceleration_error(
 
     model = copy.copy(model)
     model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT | mujoco.mjtDisableBit.mjDSBL_CLAMPCTRL
-    model.opt.enableflags, rng, worst = 0, np.random.default_rng(0), 0.0
+    model.opt.enableflags, rng, errors = 0, np.random.default_rng(0), list[float]()
     ranges = np.clip([(joint.low, joint.high) for joint in animal.model.joints], -1.5, 1.5)
     for _ in range(3):
         data, row = mujoco.MjData(model), animal.rows(1)
@@ -137,8 +137,8 @@ def acceleration_error(
         M = np.zeros((model.nv, model.nv))
         mujoco.mj_fullM(model, data, M)
         qdd = np.linalg.solve(G.T @ M @ G, G.T @ (data.qfrc_smooth - M @ bend))
-        worst = max(worst, float(np.abs(k["qdd"] - qdd).max() / max(1.0, np.abs(qdd).max())))
-    return worst
+        errors.append(np.abs(k["qdd"] - qdd).max() / max(1.0, np.abs(qdd).max()))
+    return float(np.max(errors))
 
 
 def _to_mujoco(
