@@ -635,7 +635,7 @@ class Pose(NeuromechanicTask):
     @cached_property
     def failures(self) -> tuple[str, ...]:
         bounded = np.flatnonzero(np.isfinite(self.bounds[0]))
-        return (*super().failures, *map(self._left, bounded))
+        return (*super().failures, *map(self._left, bounded.tolist()))
 
     def _left(self, i: int) -> str:
         """Return the reason of a failure in which joint ``i`` has left its range."""

@@ -423,12 +423,11 @@ class TaskBatch:
         indices = [(name, part, range(2**53)) for name, part in counters.items()]
         indices += [(name, rows, allowed) for name, allowed in animal.indices.items()]
         indices += [(name, memory, allowed) for name, allowed in self.task.indices.items()]
-        for name, part, allowed in indices:
+        for name, part, span in indices:
             values = part[name]
-            if ((values != np.rint(values)) | (values < allowed.start) | (values >= allowed.stop)).any():
+            if ((values != np.rint(values)) | (values < span.start) | (values >= span.stop)).any():
                 raise ValueError(
-                    f"snapshot: {name} must be an integer from {allowed.start} to {allowed.stop - 1}, "
-                    f"got {shown(values)}"
+                    f"snapshot: {name} must be an integer from {span.start} to {span.stop - 1}, got {shown(values)}"
                 )
         for name, part in (("rows", rows), ("memory", memory)):
             for field in part.dtype.names or ():
