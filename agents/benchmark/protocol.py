@@ -26,7 +26,7 @@ from gymnosoma.envs.core.arguments import shown
 from gymnosoma.envs.wrappers import make_vec
 
 from ..policies.agent import Policy
-from ..policies.evaluation import BENCHMARK_SEED, evaluate
+from ..policies.evaluation import BENCHMARK_SEED, evaluate, reasons
 from ..policies.registry import check_names, task_class
 from .results import Measurement, spread
 
@@ -124,6 +124,8 @@ class Fixed(VectorEnv):
         )
         self.observation_space, self.action_space = envs.observation_space, envs.action_space
         self.spec: Any = SimpleNamespace(max_episode_steps=envs.spec.max_episode_steps)  # type: ignore[union-attr]
+        self.failures = reasons(envs)
+        """Reasons of failures by their number."""
 
     def reset(self, *, seed: Any = None, options: Any = None) -> Any:
         """Reset all rows; options are not allowed."""
