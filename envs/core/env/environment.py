@@ -22,7 +22,7 @@ from ..kernels.cache import compile_ahead
 from ..kernels.jit import kernel
 from ..model.animal import MAX_STEPS
 from ..model.control import Event, EventQueue
-from .hooks import FAULTS, LIMIT, interned, is_foreign, try_hooks
+from .hooks import FAULTS, LIMIT, Comparison, interned, is_foreign, try_hooks
 from .options import ResetOptions, Values
 from .task import SPLITS, Layout, Task, load_task, task_arguments
 
@@ -216,6 +216,8 @@ class TaskBatch:
         self._no_failures = np.zeros(count, np.int64)
         self._no_failures.flags.writeable = False  # shared by all infos
         self.queue = EventQueue(count)
+        foreign = is_foreign(type(self.task)) and self.task.compiled and self.task.circuit is None
+        self._comparison = Comparison(self.task) if foreign else None
         self.fps = min(self.task.control_rate, FASTEST)
         self.view: View | None = None
         if render_mode is not None:
@@ -287,9 +289,19 @@ class TaskBatch:
         if np.count_nonzero(self.needs_reset):
             ids, resets = np.flatnonzero(~self.needs_reset), np.flatnonzero(self.needs_reset)
         self.queue.apply_due(rows, ids, task.animal.dt)
+        comparison = self._comparison if self._comparison is not None and self._comparison.steps else None
+        if comparison is not None:
+            comparison.command(actions, rows, memory, ids)
         drive = task.hooks.command(actions, rows, memory)
+        if comparison is not None:
+            comparison.check("drive", (drive,), rows, memory)
         task.animal.advance(rows, ids, drive if len(ids) == len(rows) else drive[ids], self.steps)
+        if comparison is not None:
+            comparison.close(rows, memory)
         rewards, self.endings, self._observations, self._infos = task.hooks.close(rows, memory)
+        if comparison is not None:
+            results = rewards, self.endings, self._observations, self._infos
+            comparison.check("reward ending observation infos", results, rows, memory)
         if not self.failures_end:
             successes = [code for code, ending in task.endings.items() if ending.success]
             self.endings[~np.isin(self.endings, [*successes, *FAULTS])] = 0.0

@@ -30,8 +30,14 @@ from ..kernels.jit import kernel, rebound
 NAMES = ("prepare", "command", "reward", "ending", "sense", "info")
 """Hooks of every task."""
 
+LARGEST_INTEGER = 2.0**53
+"""Largest integer of a task that hooks read; products of larger ones would not fit into 64 bits."""
+
 LIMIT = 10.0
 """Observations are clipped to this multiple of their scale."""
+
+COMPARED_STEPS = 1000
+"""Steps in which the hooks of a task from outside the package also run as plain Python."""
 
 FAULTS = {
     -1e6: "reward returned no finite number",
@@ -208,7 +214,7 @@ class CompiledTask:
         if owner is None or not isinstance(function, types.FunctionType | staticmethod):
             raise TypeError(f"{'.'.join(('self', *place, name))} is not a method that can be compiled")
         if isinstance(function, staticmethod):
-            return _static(function.__func__, self._compiled), False
+            return _static(function.__func__, self._compiled, is_foreign(owner)), False
         return self._translated(function, place, owner), True
 
     def value(self, place: Place) -> Any:
@@ -220,9 +226,10 @@ class CompiledTask:
         if array.dtype.kind not in "bif" or not array.size:
             what = ".".join(("self", *place))
             raise TypeError(f"{what} must be a number, an array of numbers, a string, a flag or None, got {value!r}")
-        self._values["__".join(place)] = array
-        field: ast.expr = ast.Name("constants", ast.Load())
-        return ast.Attribute(field, "__".join(place), ast.Load())
+        if array.dtype.kind == "i" and (np.abs(array.astype(float)) > LARGEST_INTEGER).any():
+            raise TypeError(f"{'.'.join(('self', *place))} is an integer beyond 2**53, got {value!r}: make it a float")
+        self._values[".".join(place)] = array
+        return ast.Attribute(ast.Name("self", ast.Load()), ".".join(place), ast.Load())
 
     def at(self, place: Place) -> Any:
         """Return the object at a place."""
@@ -235,8 +242,10 @@ class CompiledTask:
             record[name] = value
         return self._wrapped(record)
 
-    def _kernel(self, function: Callable[..., Any]) -> Any:
-        return kernel(function) if self._compiled else plain(function)
+    def _kernel(self, function: Callable[..., Any], foreign: bool) -> Any:
+        if not self._compiled:
+            return plain(function)
+        return checked(function) if foreign else kernel(function)
 
     def _translated(self, function: types.FunctionType, place: Place, owner: type) -> Any:
         name = f"{owner.__qualname__}.{function.__name__}"
@@ -244,6 +253,11 @@ class CompiledTask:
             tree = ast.parse(_source(function))
         except OSError:
             raise TypeError(f"{name} cannot be compiled without its source: write the class into a file") from None
+        if random := random_name(function):
+            raise TypeError(
+                f"{name} uses {random}, whose numbers the seed of an episode does not decide: draw them in start or "
+                "begin by episodes.draw, and keep them in the memory"
+            )
         translation = _Translation(self, place, owner, name, function.__globals__)
         if not isinstance(tree.body[0], ast.FunctionDef):
             raise TypeError(f"{name} must be defined by def")
@@ -263,7 +277,7 @@ class CompiledTask:
                 function.__defaults__,
             )
             new.__qualname__, new.__module__ = name, function.__module__
-            _KERNELS[key, self._compiled] = self._kernel(new)
+            _KERNELS[key, self._compiled] = self._kernel(new, is_foreign(owner))
         return _KERNELS[key, self._compiled]
 
     def _copy(self, target: np.dtype[Any], flat: bool, names: Iterable[str] | None = None) -> Any:
@@ -295,8 +309,47 @@ def _source(function: Any) -> str:
 
 
 @functools.cache
-def _static(function: Any, compiled: bool) -> Any:
-    return kernel(function) if compiled else plain(function)
+def random_name(function: Any) -> str | None:
+    """Return the name by which a function, or one that it calls, uses random numbers; None if it does not."""
+    functions, index = [getattr(function, "py_func", function)], 0
+    while index < len(functions):
+        own = functions[index]
+        index += 1
+        codes = [own.__code__]
+        for code in codes:  # nested functions are appended
+            codes += [each for each in code.co_consts if isinstance(each, types.CodeType)]
+            for name in code.co_names:
+                value = own.__globals__.get(name)
+                value = getattr(value, "py_func", value)
+                owner = getattr(value, "__self__", None)
+                module = value.__name__ if isinstance(value, types.ModuleType) else type(owner).__module__
+                if module in _RANDOM or module.startswith("numpy.random"):
+                    return name
+                if value is np and "random" in code.co_names:
+                    return f"{name}.random"
+                if isinstance(value, types.FunctionType) and value not in functions:
+                    functions.append(value)
+    return None
+
+
+_RANDOM = ("random", "secrets")
+"""Modules with random numbers."""
+
+
+def checked(function: Callable[..., Any]) -> Any:
+    """Compile a kernel that raises IndexError if an index is out of range."""
+    dispatcher = kernel(function)
+    dispatcher.targetoptions["boundscheck"] = True
+    if hasattr(dispatcher._cache, "_key"):
+        dispatcher._cache._key += ("checked",)
+    return dispatcher
+
+
+@functools.cache
+def _static(function: Any, compiled: bool, foreign: bool) -> Any:
+    if not compiled:
+        return plain(function)
+    return checked(function) if foreign else kernel(function)
 
 
 @functools.cache
@@ -321,6 +374,11 @@ class _Loop:
     def __call__(self, *arguments: Any) -> None:
         try:
             self._loop(*arguments)
+        except IndexError as error:
+            raise IndexError(
+                f"a hook of the task uses an index that is out of range ({error}); `compiled = False` in the class of "
+                "the task shows the line"
+            ) from None
         except NumbaError as error:
             places = re.findall(r'([^\s"]+\.py)"?,? (?:line |\()(\d+)', str(error))
             foreign = [place for place in places if "numba" not in place[0] and not __file__.endswith(place[0])]
@@ -337,15 +395,22 @@ class _Translation(ast.NodeTransformer):
 
     def __init__(self, hooks: CompiledTask, place: Place, owner: type, name: str, names: Mapping[str, Any]) -> None:
         self._hooks, self._place, self._owner, self._name, self._names = hooks, place, owner, name, names
+        self._foreign = is_foreign(owner)
+        self._locals: set[str] = set()
         self.calls: dict[str, Any] = {}
         """Kernels that the function calls, by name."""
 
     def visit_method(self, node: Any) -> ast.FunctionDef:
         """Translate the definition of the method."""
         node.decorator_list, node.returns = [], None
+        names = [each for each in ast.walk(node) if isinstance(each, ast.Name)]
+        self._locals = {each.id for each in names if isinstance(each.ctx, ast.Store)}
+        self._locals |= {each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)}
         if isinstance(node.body[0], ast.Expr) and isinstance(node.body[0].value, ast.Constant):
             node.body = node.body[1:] or [ast.Pass()]
-        node.args.args = [ast.arg("constants"), *(ast.arg(arg.arg) for arg in node.args.args[1:])]
+        if not node.args.args or node.args.args[0].arg != "self":
+            raise self._fail(node, "the first argument of a hook must be called self")
+        node.args.args = [ast.arg(arg.arg) for arg in node.args.args]  # without types
         node.body = self._visited(node.body) or [ast.Pass()]
         return node
 
@@ -372,9 +437,9 @@ class _Translation(ast.NodeTransformer):
             called, takes = self._hooks.method(place, chain[-1], after)
         except (TypeError, AttributeError) as error:
             raise self._fail(node, str(error)) from None
-        alias = "_".join(("super" if after else "self", *place, chain[-1]))
+        alias = ".".join(("super" if after else "self", *place, chain[-1]))  # no name in Python has dots
         self.calls[alias] = called
-        arguments: list[ast.expr] = [ast.Name("constants", ast.Load())] if takes else []
+        arguments: list[ast.expr] = [ast.Name("self", ast.Load())] if takes else []
         arguments += [self.visit(each) for each in node.args]
         keywords = [ast.keyword(each.arg, self.visit(each.value)) for each in node.keywords]
         return ast.copy_location(ast.Call(ast.Name(alias, ast.Load()), arguments, keywords), node)
@@ -396,7 +461,34 @@ class _Translation(ast.NodeTransformer):
     def visit_Name(self, node: ast.Name) -> Any:
         if node.id == "self":
             raise self._fail(node, "self can only be used as self.name in a hook")
+        value = self._names.get(node.id)
+        if self._foreign and isinstance(value, np.ndarray) and value.flags.writeable and node.id not in self._locals:
+            raise self._fail(
+                node,
+                f"{node.id} is an array that may change, but a hook would keep its present values: make it an "
+                f"attribute of the task, or read-only by {node.id}.setflags(write=False)",
+            )
         return node
+
+    def visit_Constant(self, node: ast.Constant) -> Any:
+        if type(node.value) is int and abs(node.value) >= 2**63:
+            raise self._fail(node, f"integers in a hook have 64 bits, got {node.value}: write a float")
+        return node
+
+    def visit_Compare(self, node: ast.Compare) -> Any:
+        if any(isinstance(op, ast.Is | ast.IsNot) for op in node.ops):
+            return self._decided(node)
+        return self.generic_visit(node)
+
+    def visit_BinOp(self, node: ast.BinOp) -> Any:
+        flags = [isinstance(each, ast.Compare | ast.BoolOp) for each in (node.left, node.right)]
+        if all(flags) and not isinstance(node.op, ast.BitAnd | ast.BitOr | ast.BitXor):
+            raise self._fail(node, f"flags have no sum in a hook, got {ast.unparse(node)}: write float(...) for each")
+        fixed = isinstance(node.right, ast.Constant)
+        new = ast.BinOp(self.visit(node.left), node.op, self.visit(node.right))
+        if self._foreign and isinstance(node.op, ast.Pow) and not fixed:  # integers have no negative powers
+            new.left = ast.Call(ast.Name("float", ast.Load()), [new.left], [])
+        return ast.copy_location(new, node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
         assigned = ast.Assign([node.target], node.value or ast.Constant(0.0))
@@ -405,9 +497,13 @@ class _Translation(ast.NodeTransformer):
     def _decided(self, test: ast.expr) -> Any:
         """Translate a condition; return a constant if it only depends on strings, flags and None of the task."""
         if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Is | ast.IsNot):
-            chain = self._chain(test.left)
-            if chain is None or len(test.ops) > 1 or ast.unparse(test.comparators[0]) != "None":
-                raise self._fail(test, f"a hook can only compare self.name with None by 'is', got {ast.unparse(test)}")
+            chain, other = self._chain(test.left), test.comparators[0]
+            if chain is None or len(test.ops) > 1 or not (isinstance(other, ast.Constant) and other.value is None):
+                raise self._fail(
+                    test,
+                    f"a hook can only compare self.name with None by 'is', got {ast.unparse(test)}; write "
+                    "'if self.name:' or 'if not self.name:' for a flag, and == for numbers and strings",
+                )
             is_none = self._hooks.at((*self._place, *chain)) is None
             return ast.Constant(is_none is isinstance(test.ops[0], ast.Is))
         if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
@@ -499,6 +595,13 @@ def columns(infos: NDArray[Any]) -> dict[str, NDArray[Any]]:
     return {name: infos[name] for name in infos.dtype.names or ()}
 
 
+def _explained(task: Any, error: Exception) -> TypeError:
+    """Return the present error of a hook in plain Python, with its place."""
+    frames = [frame for frame in inspect.trace() if frame.filename != __file__]
+    where = f"{frames[-1].function}, line {frames[-1].lineno}" if frames else "a hook"
+    return TypeError(f"{type(task).__name__}: {where}: {error}")
+
+
 def try_hooks(task: Any, rows: NDArray[Any], memory: NDArray[Any]) -> None:
     """Run each hook of a task once as plain Python, so that mistakes raise Python's own errors.
 
@@ -516,9 +619,7 @@ def try_hooks(task: Any, rows: NDArray[Any], memory: NDArray[Any]) -> None:
         before = rows.tobytes(), memory.tobytes()
         sensed = hooks.sensed(rows, memory)
     except Exception as error:
-        frames = [frame for frame in inspect.trace() if frame.filename != __file__]
-        where = f"{frames[-1].function}, line {frames[-1].lineno}" if frames else "a hook"
-        raise TypeError(f"{name}: {where}: {error}") from error
+        raise _explained(task, error) from error
     if endings[0] in FAULTS:
         raise TypeError(f"{name}: {FAULTS[endings[0]]}")
     if before != (rows.tobytes(), memory.tobytes()):
@@ -526,6 +627,70 @@ def try_hooks(task: Any, rows: NDArray[Any], memory: NDArray[Any]) -> None:
     for field in sensed.dtype.names or ():
         if np.isnan(sensed[field]).any():
             raise TypeError(f"{name}: sense leaves observation.{field} unset")
+
+
+class Comparison:
+    """Hooks of a task in plain Python, to be compared with the compiled ones.
+
+    Args:
+        task: The task.
+        steps: Number of steps to compare.
+    """
+
+    def __init__(self, task: Any, steps: int = COMPARED_STEPS) -> None:
+        self._task = task
+        self._results: tuple[Any, ...] | None = None
+        self._row = 0
+        self.steps = steps
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Comparison, (self._task, self.steps)
+
+    @functools.cached_property
+    def _hooks(self) -> CompiledTask:
+        return CompiledTask(self._task, compiled=False)
+
+    def command(self, actions: NDArray[Any], rows: NDArray[Any], memory: NDArray[Any], ids: NDArray[Any]) -> None:
+        """Run `command` for one of the rows ``ids``, before the compiled one."""
+        self.steps -= 1
+        self._row = int(ids[self.steps % len(ids)]) if len(ids) else 0
+        self._results = self._plain(lambda *copies: (self._hooks.command(actions[self._part], *copies),), rows, memory)
+
+    def close(self, rows: NDArray[Any], memory: NDArray[Any]) -> None:
+        """Run the hooks at the end of a period, before the compiled ones."""
+        self._results = self._plain(self._hooks.close, rows, memory)
+
+    def check(self, names: str, results: tuple[NDArray[Any], ...], rows: NDArray[Any], memory: NDArray[Any]) -> None:
+        """Raise TypeError if compiled hooks had other ``results`` (with ``names``) or changed the records otherwise."""
+        if self._results is None:
+            return
+        pairs = dict(zip(names.split(), zip(results, self._results, strict=False), strict=True))
+        copies = zip((rows, memory), self._results[-2:], strict=True)
+        for part, (own, copied) in zip(("row", "memory"), copies, strict=True):
+            pairs |= {f"{part}.{name}": (own[name], copied[name]) for name in own.dtype.names or ()}
+        infos = pairs.pop("infos", None)
+        if infos is not None:
+            pairs |= {f"info.{name}": (infos[0][name], infos[1][name]) for name in infos[0].dtype.names or ()}
+        for name, (compiled, python) in pairs.items():
+            one, other = compiled[self._part], python
+            if not np.allclose(one.astype(float), other.astype(float), 1e-6, 1e-12, equal_nan=True):
+                raise TypeError(
+                    f"{type(self._task).__name__}: the compiled hooks give {name} = {one[0]}, plain Python gives "
+                    f"{other[0]}: integers have 64 bits and no negative powers, and flags have no sum; write float(...)"
+                )
+
+    @property
+    def _part(self) -> slice:
+        return slice(self._row, self._row + 1)
+
+    def _plain(self, run: Callable[..., Any], rows: NDArray[Any], memory: NDArray[Any]) -> tuple[Any, ...] | None:
+        copies = rows[self._part].copy(), memory[self._part].copy()
+        try:
+            return (*run(*copies), *copies)
+        except (ValueError, OverflowError):  # compiled, the result is not a number, or the hook raises it as well
+            return None
+        except Exception as error:
+            raise _explained(self._task, error) from error
 
 
 def is_foreign(kind: type) -> bool:
