@@ -75,6 +75,40 @@ class ComparesByIs(Turn):
         return 1.0 if self.actions is self.degrees else 0.0
 
 
+class ComparesWithTrue(Turn):
+    flag = True
+
+    def return_so_far(self, row, memory):
+        return 1.0 if self.flag is True else 0.0
+
+
+CHANGING = np.ones(2)
+
+
+class ReadsChanging(Turn):
+    def return_so_far(self, row, memory):
+        return CHANGING[0]
+
+
+class DrawsNumbers(Turn):
+    def return_so_far(self, row, memory):
+        return np.random.random()  # noqa: NPY002
+
+
+class AddsFlags(Turn):
+    def return_so_far(self, row, memory):
+        return (row.time > 0.0) + (row.time > -1.0)
+
+
+class WritesOutside(Turn):
+    memory_fields = {"past": "3f8", "count": "f8"}
+
+    def return_so_far(self, row, memory):
+        memory.past[int(memory.count)] = 7.0
+        memory.count += 1.0
+        return 0.0
+
+
 class SetsItself(Turn):
     def return_so_far(self, row, memory):
         self.degrees = 1.0
@@ -110,6 +144,10 @@ def test_an_unknown_score_is_told_at_once():
         (WrongShape, "return_so_far, line .*turned must have shape"),
         (WrongIndex, "return_so_far, line .*out of bounds"),
         (ComparesByIs, "can only compare self.name with None by 'is', got self.actions is self.degrees"),
+        (ComparesWithTrue, "by 'is', got self.flag is True; write 'if self.name:'"),
+        (ReadsChanging, "CHANGING is an array that may change"),
+        (DrawsNumbers, "uses np.random, .*episodes.draw"),
+        (AddsFlags, "flags have no sum in a hook"),
         (WrongConstant, "WrongConstant.return_so_far, line .*options must be a number"),
         (Unset, "sense leaves observation.direction unset"),
         (Changing, "sense and info must not change"),
@@ -147,6 +185,19 @@ class Broken(Turn):
         super().sense(row, memory, observation)
         if self.hook == "sense":
             observation.turned[0] = math.nan if row.time > 0.1 else 0.0
+
+
+@pytest.mark.parametrize("compared", [True, False])
+def test_nothing_is_written_outside_of_an_array(compared):
+    """In the first steps, plain Python gives the line; afterwards, the compiled hook checks its indices."""
+    envs = BodyVectorEnv(2, task=f"{HERE}:WritesOutside")
+    if not compared:
+        envs.batch._comparison = None
+    envs.reset(seed=0)
+    with pytest.raises(TypeError if compared else IndexError, match=r"line .*out of bounds|index that is out of range"):
+        for _ in range(5):
+            envs.step(envs.action_space.sample())
+    assert set(envs.batch.memory["past"].ravel()) <= {0.0, 7.0} and (envs.batch.memory["count"] <= 3.0).all()
 
 
 @pytest.mark.parametrize("compiled", [True, False])
