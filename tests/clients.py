@@ -1,12 +1,14 @@
 """Checkers and clients of other libraries, over all environments: ``python tests/clients.py [--write] [LIBRARY ...]``.
 
-It prints a table of what ran; ``--write`` puts it into the guide "With other libraries". Libraries that are not
-installed keep their rows there. RLlib pins another Gymnasium: run ``python tests/clients.py --write ray`` in an
+It prints a table of what ran; ``--write`` puts it into the guide "With other libraries", and the fingerprints of the
+ids into ``docs/clients.json``, which ``tools.publish --check`` compares. Libraries that are not installed keep their
+rows there. RLlib pins another Gymnasium: run ``python tests/clients.py --write ray`` in an
 environment with ``.[rllib]``.
 """
 
 import contextlib
 import io
+import json
 import os
 import re
 import sys
@@ -23,10 +25,12 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.utils.env_match import check_environments_match
 from ids import ADDED, ALL, FIRST, module
 
+from gymnosoma.agents.policies.fingerprints import env_fingerprint
 from gymnosoma.agents.policies.registry import task_class
 from gymnosoma.envs import wrappers
 
 GUIDE = Path(__file__).parents[1] / "docs" / "guides" / "libraries.md"
+MEASURED = Path(__file__).parents[1] / "docs" / "clients.json"
 PLACE = re.compile(r"(?<=<!-- clients -->\n).*?(?=<!-- /clients -->)", re.DOTALL)
 OURS = [env_id for env_id in ALL if env_id not in ADDED]
 ANIMALS = [env_id for env_id in FIRST if env_id not in ADDED]
@@ -80,6 +84,14 @@ def torchrl_checker(env_id, arguments):
     check_env_specs(GymEnv(env_id, **arguments))
 
 
+def torchrl_vector_checker(env_id, arguments):
+    from torchrl.envs import GymWrapper
+    from torchrl.envs.utils import check_env_specs
+
+    for mode in ("SameStep", "Disabled"):
+        check_env_specs(GymWrapper(gymnasium.make_vec(env_id, num_envs=4, autoreset_mode=mode, **arguments)))
+
+
 def minari_collector(env_id, arguments):
     import minari
 
@@ -112,13 +124,14 @@ CLIENTS = [
     ("gymnasium", "`check_environments_match` with its spec as JSON", gymnasium_match, [*forms()]),
     ("stable-baselines3", "`check_env`", sb3_checker, [*forms()]),
     ("torchrl", "`check_env_specs`", torchrl_checker, [(env_id, {}) for env_id in ANIMALS]),
+    ("torchrl", "`check_env_specs` of `GymWrapper`", torchrl_vector_checker, [(env_id, {}) for env_id in ANIMALS]),
     ("minari", "`DataCollector` with infos, `recover_environment`", minari_collector, [(i, {}) for i in ANIMALS]),
     ("ray", "a step of RLlib's PPO", rllib_trainer, [(env_id, {}) for env_id in ANIMALS]),
 ]
 
 
 def main():
-    rows = {}
+    rows, measured = {}, json.loads(MEASURED.read_text("utf-8")) if MEASURED.is_file() else {}
     for library, what, check, cases in CLIENTS:
         wrong = []
         if sys.argv[1:] not in ([], ["--write"]) and library not in sys.argv:
@@ -135,6 +148,8 @@ def main():
                     wrong.append(f"{env_id} {arguments}: {str(error).splitlines()[0]}")
         result = f"{len(cases) - len(wrong)} of {len(cases)}"
         rows[library, what] = f"| {library} | {number} | {what} | {len({i for i, _ in cases})} | {result} |"
+        ids = {env_id: env_fingerprint(env_id, {}) for env_id in dict.fromkeys(env_id for env_id, _ in cases)}
+        measured[f"{library}: {what}"] = {"passed": result, "ids": ids}
         print(rows[library, what], *wrong, sep="\n", flush=True)
     if "--write" in sys.argv:
         text = GUIDE.read_text("utf-8")
@@ -142,6 +157,7 @@ def main():
             library, _, what = (part.strip() for part in line.split("|")[1:4])
             rows.setdefault((library, what), line)
         head = "| library | version | what ran | ids | passed |\n| --- | --- | --- | ---: | ---: |"
+        MEASURED.write_text(json.dumps(dict(sorted(measured.items())), indent=1) + "\n", "utf-8")
         GUIDE.write_text(PLACE.sub("\n".join([head, *(rows[key] for key in sorted(rows))]) + "\n", text), "utf-8")
 
 

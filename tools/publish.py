@@ -42,6 +42,7 @@ from .gates import failing, published_rows
 from .live.modules import ANIMALS as LIVE
 
 PUBLISHED, PICTURES = "docs/results/results.jsonl.xz", "docs/pictures.json"
+CLIENTS, LIBRARIES = "docs/clients.json", "docs/guides/libraries.md"
 VALIDATION_EPISODES = 128
 """Number of episodes for the choice among trainings."""
 
@@ -247,6 +248,27 @@ def stale_pictures(root: Path) -> Iterator[str]:
             yield f"docs/{name}: an id or policy has changed: run `python docs/pictures.py {name}`"
 
 
+def stale_clients(root: Path) -> Iterator[str]:
+    """List the checks by other libraries whose ids have changed, or whose row in the guide is another."""
+    table = (root / LIBRARIES).read_text("utf-8").partition("<!-- clients -->")[2].partition("<!-- /clients -->")[0]
+    measured = json.loads((root / CLIENTS).read_text("utf-8"))
+    rows = {f"{name}: {what}": passed for name, _, what, _, passed in map(_cells, table.strip().splitlines()[2:])}
+    for what in sorted(rows.keys() | measured.keys()):
+        entry = measured.get(what)
+        if entry is None or entry["passed"] != rows.get(what):
+            yield f"{LIBRARIES}: {what} differs from {CLIENTS}: run `python tests/clients.py --write`"
+            continue
+        changed = [
+            each for each in entry["ids"] if each not in all_ids() or env_fingerprint(each, {}) != entry["ids"][each]
+        ]
+        if changed or (len(entry["ids"]) > len(ANIMALS) and {*entry["ids"]} != {*all_ids()}):
+            yield f"{LIBRARIES}: {what}: ids have changed: {', '.join(changed) or 'some are new'}"
+
+
+def _cells(row: str) -> list[str]:
+    return [cell.strip() for cell in row.strip("| ").split("|")]
+
+
 def stale(root: Path) -> Iterator[str]:
     """List the published files and figures that do not agree with the code, with the reason."""
     lines = results.read(root / PUBLISHED)
@@ -259,6 +281,7 @@ def stale(root: Path) -> Iterator[str]:
         if shipped(env_id).is_dir() and (problem := outdated(env_id, find_policy(env_id, "trained"))):
             yield f"assets/policies: {problem}"
     yield from stale_pictures(root)
+    yield from stale_clients(root)
     for make in LIVE.values():
         make()  # raises an error if a live animal does not fit its data
     floors, gates = floors_of(rows), published_rows()
