@@ -304,4 +304,4 @@ env = BodyEnv("{HERE}:LateIndex")
 env.reset(seed=0)
 env.step(env.action_space.sample())
 """
-    assert "IndexError: index is out of bounds" in run_checked(code, tmp_path).stderr
+    assert "index 49 is out of bounds for axis 0 with size 25" in run_checked(code, tmp_path).stderr
