@@ -7,7 +7,7 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
-from ids import ALL, FIRST
+from ids import ALL, FIRST, IDS
 
 from gymnosoma.agents.policies.registry import task_class
 from gymnosoma.envs import check_vector_env
@@ -48,6 +48,17 @@ def test_vector_equals_scalar(env_id, mode):
     envs = gymnasium.make_vec(env_id, num_envs=19, autoreset_mode=mode, **extra)
     ended = check_vector_env(envs, lambda: gymnasium.make(env_id, **extra), steps=45, policy=hard(envs))
     assert ended >= 19 * 3
+
+
+@pytest.mark.parametrize("env_id", IDS)
+@pytest.mark.parametrize("count", [1, 3])
+def test_infos_are_arrays_that_other_libraries_take(env_id, count):
+    envs = gymnasium.make_vec(env_id, count, autoreset_mode="SameStep", max_episode_steps=2)
+    infos = [envs.reset(seed=0)[1], *(envs.step(np.zeros(envs.action_space.shape))[-1] for _ in range(2))]
+    for name, value in itertools.chain(*(info.items() for info in [*infos, infos[-1]["final_info"]])):
+        if name not in ("final_obs", "final_info"):
+            # torch refuses strides that are no multiple of the size of an entry
+            assert value.flags.aligned and value.strides == np.empty(value.shape, value.dtype).strides, name
 
 
 @pytest.mark.parametrize(

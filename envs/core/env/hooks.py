@@ -591,8 +591,8 @@ def _is_kernel(function: Any, name: str) -> bool:
 
 
 def columns(infos: NDArray[Any]) -> dict[str, NDArray[Any]]:
-    """Return the columns of infos by name."""
-    return {name: infos[name] for name in infos.dtype.names or ()}
+    """Return the columns of infos by name, as arrays of their own: torch refuses the strides of records with flags."""
+    return {name: infos[name].copy() for name in infos.dtype.names or ()}
 
 
 def _explained(task: Any, error: Exception) -> TypeError:
