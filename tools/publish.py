@@ -51,7 +51,7 @@ FEW = 4
 
 ANIMALS = {
     "worm": ("Chung, Chang & Kim 2024", "muscles at 24 joints, or a nervous system"),
-    "lamprey": ("Ekeberg 1993", "a spinal cord with sense of bending"),
+    "lamprey": ("Ekeberg 1993", "a spinal cord with stretch receptors"),
     "whisker_chain": ("Quist et al. 2014", "motion of the whisker's base"),
     "whisker_rod": ("Oladazimi, Putelat et al. 2021", "a rough plate that slides past the tip"),
     "neuromechanic": ("Bunderson et al. 2012", "31 muscles of a cat's hindlimb; reflexes of a standing person"),
@@ -125,9 +125,10 @@ def readme_table(rows: Sequence[tables.Row]) -> str:
         lines.append([link, *about, names.replace("-v0", ""), gain])
     table = tables.markdown(["animal", "paper", "moved by", "ids (add `-v0`)", "gain"], lines)
     return (
-        f"{table}\n\nGain: scores of trained policies, from the lowest to the highest id of a row; 0 is the animal's "
-        "own controller, 1 a bound or the score of an oracle. Bold: training beats every policy that does not learn "
-        "(p < .05, Holm-corrected). [All results](docs/results/index.md)."
+        f"{table}\n\nGain: scores of the trained policies, from the lowest to the highest id of a row, on a scale where 0 "
+        "is the animal's own controller. 1 is a limit that no policy can exceed or, where none is known, the score of a "
+        "controller fitted to each episode. Bold: training beats every policy that does not learn (p < 0.05, "
+        "Holm-corrected). [All results](docs/results/index.md)."
     )
 
 

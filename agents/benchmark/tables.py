@@ -1,7 +1,7 @@
 """Tables of the mean score of each entrant on each environment, in the unit of the score and on a common scale.
 
-On the scale, 0 is the animal's own controller, and 1 is a bound or the score of an
-oracle.
+On the scale, 0 is the animal's own controller. 1 is a limit that no policy can exceed or, where none is
+known, the score of an oracle.
 """
 
 from __future__ import annotations

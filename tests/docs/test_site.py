@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -113,27 +114,51 @@ def run(*command, **more):
     return ended.stdout
 
 
+# The first argument of each example, for a few steps, and the library that it needs.
+FEW_STEPS = {
+    "curriculum": ("1", "stable_baselines3"),
+    "gymnasium_vectors": ("20", "array_api_compat"),
+    "hair_material": ("", "scipy"),
+    "her_reach": ("2500", "stable_baselines3"),  # one update after a random episode of each worm
+    "imperfect_senses": ("1", "torch"),
+    "minari_cloning": ("8", "minari"),
+    "optuna_sine": ("3", "optuna"),
+    "pixels_ppo": ("32", "stable_baselines3"),
+    "recurrent_agent": ("2", "torch"),
+    "rllib_ppo": ("8192", "ray.rllib"),
+    "single_file_ppo": ("8192", "torch"),
+    "stable_baselines3_ppo": ("8192", "stable_baselines3"),
+    "stable_baselines3_sac": ("150", "stable_baselines3"),
+    "torchrl_ppo": ("8192", "torchrl"),
+    "transfer": ("1700", "stable_baselines3"),  # a few updates
+}
+
+
+def test_every_example_is_tested_and_shown():
+    examples = {path.name for path in (ROOT / "examples").glob("*.*")}
+    assert examples == {f"{name}.py" for name in FEW_STEPS} | {"first.ipynb", "lesson.ipynb", "rl_zoo3_ppo.py"}
+    guides = "".join(page.read_text("utf-8") for page in GUIDES)
+    assert not [name for name in examples if name not in guides]
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    asked = re.search(r"\[(.*)\]", extras["dev"][0])[1].split(",")
+    installed = {re.split(r"[^\w-]", each)[0] for name in [*asked, "dev"] for each in extras[name]}
+    needed = {library.replace("_", "-") for _, library in FEW_STEPS.values()} | {"rl-zoo3"}
+    needed -= {"ray.rllib", "torch", "scipy"}  # an environment of its own; what others bring
+    assert needed <= {each.replace("_", "-") for each in installed}
+
+
 @pytest.mark.full
-@pytest.mark.parametrize(
-    ("name", "amount", "library"),
-    [
-        ("stable_baselines3_ppo", "20000", "stable_baselines3"),
-        pytest.param("single_file_ppo", "40000", "torch", marks=pytest.mark.slow),
-        ("optuna_sine", "3", "optuna"),
-        pytest.param("pixels_ppo", "256", "stable_baselines3", marks=pytest.mark.slow),
-        pytest.param("her_reach", "2500", "stable_baselines3", marks=pytest.mark.slow),
-        pytest.param("transfer", "1700", "stable_baselines3", marks=pytest.mark.slow),
-        ("gymnasium_vectors", "20", "array_api_compat"),
-        ("recurrent_agent", "2", "torch"),
-        pytest.param("curriculum", "2", "stable_baselines3", marks=pytest.mark.slow),
-        ("imperfect_senses", "2", "torch"),
-        ("torchrl_ppo", "8192", "torchrl"),
-        ("rllib_ppo", "8192", "ray.rllib"),
-    ],
-)
-def test_examples_with_other_libraries_run(name, amount, library, tmp_path):
+@pytest.mark.parametrize("name", FEW_STEPS)
+def test_an_example_runs_as_shown(name, tmp_path):
+    amount, library = FEW_STEPS[name]
     pytest.importorskip(library)
-    assert "return" in run(ROOT / "examples" / f"{name}.py", amount, cwd=tmp_path)
+    env = {**os.environ, "MINARI_DATASETS_PATH": str(tmp_path / "datasets")}
+    printed = run(ROOT / "examples" / f"{name}.py", *amount.split(), cwd=tmp_path, env=env)
+    assert ("GPa" if name == "hair_material" else "return") in printed
+    if name == "minari_cloning":
+        cloned, recorded = map(float, re.search(r"return (\S+), of the dataset (\S+)", printed).groups())
+        chance = evaluate(ID, find_policy(ID, "random"), 8).returns.mean()
+        assert cloned > chance + 0.8 * (recorded - chance)
     page = (ROOT / "docs" / "guides" / "scores.md").read_text()
     for saved in {*tmp_path.glob("*.*")} - {*tmp_path.glob("*.png")}:  # what the guide does with it
         (block,) = (text for text in re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.M) if saved.name in text)
@@ -142,14 +167,24 @@ def test_examples_with_other_libraries_run(name, amount, library, tmp_path):
         assert "my_agent:swim" in run(*command, cwd=tmp_path)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_the_first_notebook_runs():
     pytest.importorskip("stable_baselines3")
     cells = json.loads((ROOT / "examples" / "first.ipynb").read_text("utf-8"))["cells"]
     code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
-    short = re.sub(r"STEPS = [\d_]+", "STEPS = 20_000", code)
+    short, replaced = re.subn(r"STEPS = [\d_]+", "STEPS = 16_384", code)
     told = run("-c", short, env={**os.environ, "MPLBACKEND": "agg", "SDL_VIDEODRIVER": "dummy"})
-    assert re.search(r"^baseline +0\.\d+ mm/s\nWormSwim .*\ntrained +0\.1", told, re.MULTILINE)
+    assert replaced == 1 and re.search(r"^baseline +0\.\d+ mm/s\nWormSwim .*\ntrained +0\.1", told, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", ["first", "lesson"])
+def test_a_notebook_begins_with_its_installation(name):
+    cells = json.loads((ROOT / "examples" / f"{name}.ipynb").read_text("utf-8"))["cells"]
+    first = next("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+    extras = re.search(r"gymnosoma\[([a-z,]+)\] @ git\+https", first)[1].split(",")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert project["urls"]["Repository"] in first and {*extras} <= {*project["optional-dependencies"]}
+    compile(first, name, "exec")
 
 
 @pytest.mark.full
@@ -169,14 +204,3 @@ def test_rl_zoo_trains_by_our_recipes(tmp_path):
 def test_a_study_runs(name, tmp_path):
     run(ROOT / "studies" / name / "run.py", "--quick", "--folder", tmp_path)
     assert len(list(tmp_path.glob("*.csv"))) == 3
-
-
-@pytest.mark.slow
-def test_a_behaviour_is_cloned_from_a_dataset(tmp_path):
-    pytest.importorskip("minari")
-    pytest.importorskip("h5py")
-    more = {"env": {**os.environ, "MINARI_DATASETS_PATH": str(tmp_path)}}
-    told = run(ROOT / "examples" / "minari_cloning.py", "8", **more)
-    cloned, recorded = map(float, re.search(r"return (\S+), of the dataset (\S+)", told).groups())
-    chance = evaluate(ID, find_policy(ID, "random"), 8).returns.mean()
-    assert cloned > chance + 0.8 * (recorded - chance)
