@@ -125,8 +125,9 @@ def readme_table(rows: Sequence[tables.Row]) -> str:
         lines.append([link, *about, names.replace("-v0", ""), gain])
     table = tables.markdown(["animal", "paper", "moved by", "ids (add `-v0`)", "gain"], lines)
     return (
-        f"{table}\n\nGain: scores of the trained policies, from the lowest to the highest id of a row, on a scale where "
-        "0 is the animal's own controller. 1 is a limit that no policy can exceed or, where none is known, the score of "
+        f"{table}\n\n"
+        "Gain: scores of the trained policies, from the lowest to the highest id of a row, on a scale where 0 is "
+        "the animal's own controller. 1 is a limit that no policy can exceed or, where none is known, the score of "
         "a controller fitted to each episode. Bold: training beats every policy that does not learn (p < 0.05, "
         "Holm-corrected). [All results](docs/results/index.md)."
     )
