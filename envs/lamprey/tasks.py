@@ -77,7 +77,8 @@ class LampreyTask(Task):
     steering = Steering()
     """Steering of the cord in the loop, to which ``actions="residual"`` adds commands."""
     amplitude = 1.0
-    """Maximum residual command of one spatial cosine."""
+    """Maximum residual command of one spatial cosine with an ``authority`` of 1."""
+    authority, smoothing = 0.3, 0.05
     price = 1.6
     """Cost of energy, m/J: slope of speed over power in steady swimming of the cord at the level ``tonic``."""
     score = Score("priced_distance", "m")
@@ -174,7 +175,7 @@ class LampreyTask(Task):
             "joint_angle": Field(self.joints, "rad", 0.5, "joint angles, head to tail", 1, JOINTS),
             "joint_rate": Field(self.joints, "rad/s", 10.0, "joint rates", 1, JOINTS),
             "edge_cell": Field(self.muscles, "1/m", 10.0, "edge cells of the joints, left, then right", 2),
-            "action": Field(self.action_size, "1", 1.0, "previous action", 2 if by_joint else 0),
+            "action": Field(self.action_size, "1", self.authority, "previous action", 2 if by_joint else 0),
             "velocity": Field(2, "m/s", 0.5, "velocity of the centre of mass, along and to the left of the body"),
             "yaw_rate": Field(1, "rad/s", 5.0, "rate of turning, positive to the left"),
         }

@@ -133,7 +133,9 @@ class HindlimbHold(NeuromechanicTask):
     """Time since the start (s), deviation of the posture (rad, rms) and of the force (N), force on the paw, push and
     load (N)."""
     largest_shift, fastest_shift = 0.5, 2.0
-    """Largest shift (rad) and rate of shift (rad/s) of the reflex's reference posture in each joint."""
+    """Largest shift (rad) and, with an ``authority`` of 1, rate of shift (rad/s) of the reflex's reference posture in
+    each joint."""
+    authority = 0.3
     seconds, push_duration = 5, 0.05
     """Number of pushes that a reset draws, one for each second, and duration of a push (s)."""
     delay = STRETCH_DELAY

@@ -68,7 +68,8 @@ class WhiskerTask(Task):
     answers: Mapping[str, ActionField] = {}
     """Entries of the action after the motion: answers, one number each."""
     residual_scale = 1.0
-    """Rate (rad/s) that an action of 1 adds with ``actions="residual"``."""
+    """Rate (rad/s) that an action of 1 adds with ``actions="residual"`` and an ``authority`` of 1."""
+    smoothing = 0.02
     phased: tuple[str, ...] = ("whisk",)
     """Action modes in which the phase of the whisk is observed."""
     sensor: tuple[float, ...] = SENSOR
@@ -115,7 +116,7 @@ class WhiskerTask(Task):
             "base_rate": Field(1, "rad/s", 10.0, "angular velocity of the base"),
             "muscle": Field(2, "rad/s^2", ACCELERATION, muscle),
             "time": Field(1, "s", 1.0, "time since the start"),
-            "action": Field(self.action_size, "1", 1.0, "previous action"),
+            "action": Field(self.action_size, "1", self.authority, "previous action"),
         }
         if self._shows_phase:
             fields["phase"] = Field(2, "1", 1.0, "sine and cosine of the whisk's phase")
@@ -226,7 +227,7 @@ class WhiskerTask(Task):
         return ahead + 2 * FOLLOWING * (amplitude * turn * s - row.base_rate) + FOLLOWING**2 * off
 
     def action_from_values(self, values: Floats) -> NDArray[np.float32]:
-        return clipped((np.asarray(values) - self._middle) / self._half)
+        return clipped((np.asarray(values) - self._middle) / (self.authority * self._half))
 
     def wrench(self, row: Any, i: int) -> Any:
         """Return component ``i`` of M (N m), Fx and Fy (N) on the follicle, the mean over the period."""
@@ -362,6 +363,7 @@ class Localize(PegTask):
     commitment = 0.02
     """Time (s) for which ``commit`` must be positive."""
     residual_scale = 5.0
+    authority = 0.5
     largest_correction = (0.1, 0.15, 1.0)
     """Change of the animal's own distance (lengths), bearing (rad) and ``commit`` by an action of 1."""
     speed, fall, stop, wait = 1.745, 1e-6, 0.07, 0.12
@@ -775,7 +777,7 @@ class Whisk(SmoothTask):
     start_angle = 0.0
     precision = (0.005, 0.05)
     residual_scale = 0.6
-    """Angle (rad) that an action of 1 adds."""
+    """Angle (rad) that an action of 1 adds with an ``authority`` of 1."""
     phased = ("whisk", "residual")
     amplitude, turn, gain = 0.5 * table()["whisk_amplitude"], 2 * np.pi * table()["whisk_frequency"], 60.0
     """The animal's own whisk: amplitude (rad), angular frequency (rad/s), and gain of its feedback (1/s)."""

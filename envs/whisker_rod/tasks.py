@@ -126,7 +126,7 @@ class RodTask(Task):
             "band_level": Field(len(BANDS), "log10 (nN m)^2", 1.0, f"power of M in bands around {bands} Hz"),
             "plate_speed": Field(1, "m/s", 0.2, "speed of the plate along x"),
             **self.plate_place(),
-            "action": Field(self.action_size, "1", 1.0, "previous action"),
+            "action": Field(self.action_size, "1", self.authority, "previous action"),
         }
 
     @property
@@ -239,6 +239,7 @@ class Sweep(RodTask):
     held; change commanded in this period, in units of the largest. Reflex: felt swing and its commands (lengths)."""
     info_fields = {"contact": "copy", "held": "f8"}
     lag_ms = 1e3 * LAG
+    authority = 0.2
     largest_change = 3e-3
     """Largest change of the distance in a period, lengths; the swing needs at most 1.3e-3."""
     effort_price = 0.3
@@ -290,7 +291,7 @@ class Sweep(RodTask):
         return memory.amplitude * min(10.0 * time, 1.0) * math.sin(2.0 * math.pi * memory.frequency * time)
 
     def action_from_values(self, values):
-        return clipped(np.asarray(values) / self.largest_change)
+        return clipped(np.asarray(values) / (self.authority * self.largest_change))
 
     def inside(self, row: Any, margin: float) -> Any:
         """Return 1 if the plate is inside the window, and less outside: 0.1 at a ``margin`` (lengths) from it."""
@@ -369,7 +370,8 @@ class Regulate(RodTask):
     """The animal's own controller: change of the logarithm of the speed in a period per error, log10 (nN m)^2."""
     levels, speeds = LEVELS
     faster = math.log(5.0)
-    """Largest change of the logarithm of the animal's own speed by an action."""
+    """Largest change of the logarithm of the animal's own speed by an action with an ``authority`` of 1."""
+    authority = 0.3
 
     def __init__(self, **arguments: Any) -> None:
         super().__init__(**arguments)

@@ -82,7 +82,9 @@ class WormTask(Task):
     reference_text = "the paper's sine"
     """Name of the base controller of ``actions="residual"``, for the documentation."""
     residual_scale = 0.5
-    """Amplitude that a residual action of 1 adds in each mode, relative to the maximum angle."""
+    """Amplitude that a residual action of 1 adds in each mode with an ``authority`` of 1, relative to the maximum
+    angle."""
+    authority, smoothing = 0.3, 0.1
     steers: Mapping[str, float] | None = None
     """Parameters of the `SteeringLaw` that steers the paper's sine; None for no steering."""
     recorded: str | None = None
@@ -155,7 +157,7 @@ class WormTask(Task):
         return {
             "joint_angle": Field(joints, "rad", 0.5, "joint angles, head to tail", 1, JOINTS),
             "joint_rate": Field(joints, "rad/s", 5.0, "joint rates", 1, JOINTS),
-            "action": Field(self.action_size, "1", 1.0, "previous action", int(self.actions == "angles")),
+            "action": Field(self.action_size, "1", self.authority, "previous action", int(self.actions == "angles")),
             "velocity": Field(2, "m/s", 1e-3, "velocity of the centre of mass, along and to the left of the head"),
         }
 
@@ -302,7 +304,7 @@ class WormTask(Task):
     def action_from_values(self, values):
         if self.actions == "weights":
             return super().action_from_values(values)
-        return clipped(np.asarray(values) / self.action_bounds[1])
+        return clipped(np.asarray(values) / (self.authority * self.action_bounds[1]))
 
     def action_from_drive(self, drive):
         if self.actions != "modes":

@@ -115,15 +115,31 @@ def _actions(task: Task) -> str:
         fields = task.action_fields(mode)
         default = " (default)" if mode == task.action_modes[0] and len(task.action_modes) > 1 else ""
         size = sum(field.size for field in fields.values())
+        factor = task.authority if mode == "residual" else 1.0
         rows = [
-            (place, name, _meaning(field), field.unit, f"{field.low:g}", f"{field.high:g}")
+            (place, name, _meaning(field), field.unit, *(f"{factor * end:g}" for end in (field.low, field.high)))
             for place, (name, field) in zip(_places(f.size for f in fields.values()), fields.items(), strict=True)
         ]
-        texts.append(
-            f'``actions="{mode}"``{default}: ``Box(-1, 1, ({size},))``\n\n'
-            + _table(("entries", "name", "meaning", "unit", "value at -1", "value at 1"), rows)
-        )
+        table = _table(("entries", "name", "meaning", "unit", "value at -1", "value at 1"), rows)
+        texts.append(f'``actions="{mode}"``{default}: ``Box(-1, 1, ({size},))``\n\n{table}' + _authority(task, mode))
     return "\n\n".join(texts)
+
+
+def _authority(task: Task, mode: str) -> str:
+    """Return how actions are limited and filtered with ``actions="residual"``."""
+    limits, all_of_it = [], []
+    if mode == "residual" and task.authority != 1.0:
+        limits.append(f"the values at -1 and 1 are {task.authority:.0%} of the whole range (``authority``)")
+        all_of_it.append("authority=1")
+    if mode == "residual" and task.smoothing:
+        limits.append(f"actions pass a filter with a time constant of {1e3 * task.smoothing:g} ms (``smoothing``)")
+        all_of_it.append("smoothing=0")
+    if not limits:
+        return ""
+    return (
+        f"\n\nSo that random actions disturb the animal little, {', and '.join(limits)}. "
+        f"``{', '.join(all_of_it)}`` gives the whole range at once."
+    )
 
 
 def _observations(task: Task, history: int) -> str:

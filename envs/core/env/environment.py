@@ -85,6 +85,20 @@ def clip_actions(actions, clipped):
 
 
 @kernel
+def smooth_actions(actions, previous, weight):
+    """Filter actions in place.
+
+    Args:
+        actions ((B, n) float64): New actions; output.
+        previous ((B, n) float64): Filtered actions of the last step.
+        weight: Weight of the new actions.
+    """
+    for b in range(actions.shape[0]):
+        for j in range(actions.shape[1]):
+            actions[b, j] = previous[b, j] + weight * (actions[b, j] - previous[b, j])
+
+
+@kernel
 def close_step(status, ending, elapsed, limit, terminated, truncated, needs_reset):
     """Find the episodes that a step ends: failed animals and endings of tasks terminate, the time limit truncates.
 
@@ -186,6 +200,11 @@ class TaskBatch:
         animal.threads = threads
         choice("score: name", self.task.score.name, ("return", *self.task.info_fields))
         self.steps = _steps(self.task)
+        if self.task.smoothing and "action" not in (self.task.memory.names or ()):
+            raise ValueError(
+                f"smoothing must be 0 for {type(self.task).__name__}, whose memory has no field 'action', "
+                f"got {self.task.smoothing!r}"
+            )
         whole("history", history, maximum=1000)
         whole("num_envs", count)
         self.options = ResetOptions(self.task, count, randomize)
@@ -289,6 +308,11 @@ class TaskBatch:
         if np.count_nonzero(self.needs_reset):
             ids, resets = np.flatnonzero(~self.needs_reset), np.flatnonzero(self.needs_reset)
         self.queue.apply_due(rows, ids, task.animal.dt)
+        if task.authority != 1.0:
+            actions = task.authority * actions
+        if task.smoothing:
+            actions = actions.copy()
+            smooth_actions(actions, memory["action"], task.smoothing_weight)
         comparison = self._comparison if self._comparison is not None and self._comparison.steps else None
         if comparison is not None:
             comparison.command(actions, rows, memory, ids)

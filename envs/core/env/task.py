@@ -5,6 +5,7 @@ Spaces, checks and documentation of an environment are made from the declared da
 
 from __future__ import annotations
 
+import math
 import tomllib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -280,6 +281,8 @@ class Task(ABC):
     Args:
         actions: Action mode, one of ``action_modes``; by default the first.
         control_rate (Hz): Number of actions per second; by default that of the task.
+        authority: Share of the residual's whole range that an action of 1 commands, above 0 and at most 1.
+        smoothing (s): Time constant of the filter of residual actions, 0 to 10.
 
     Raises:
         ValueError: If an argument is not allowed.
@@ -310,13 +313,22 @@ class Task(ABC):
     info_fields: Mapping[str, str] = {"time": "copy"}
     """Fields of the info: the NumPy type of a field that `info` sets, or ``"copy"`` for a field of the memory or the
     row."""
+    authority = 1.0
+    """Share of the residual's whole range that an action of 1 commands with ``actions="residual"``."""
+    smoothing = 0.0
+    """Time constant of the filter of residual actions, s; 0 for none. The task needs the memory field ``action``."""
     compiled = True
     """False runs the hooks as plain Python, so that prints and breakpoints work; the task is much slower."""
     drives = False
     """Whether the values of the action are the drive of the animal."""
     residual_to = "the reference controller, which has zero actions"
     """Target of ``actions="residual"``, for errors."""
-    arguments: Mapping[str, str] = {"actions": "action mode, see above", "control_rate": "actions per second, Hz"}
+    arguments: Mapping[str, str] = {
+        "actions": "action mode, see above",
+        "control_rate": "actions per second, Hz",
+        "authority": 'share of the whole range that an action of 1 commands with ``actions="residual"``, at most 1',
+        "smoothing": "time constant of the filter of residual actions, s; 0: none",
+    }
     """Meaning of each argument, for the documentation."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -327,7 +339,13 @@ class Task(ABC):
                 entries |= table
             setattr(cls, name, {key: entry for key, entry in entries.items() if entry is not None})
 
-    def __init__(self, actions: str | None = None, control_rate: float | None = None) -> None:
+    def __init__(
+        self,
+        actions: str | None = None,
+        control_rate: float | None = None,
+        authority: float | None = None,
+        smoothing: float | None = None,
+    ) -> None:
         self.actions = self.action_modes[0] if actions is None else actions
         choice("actions", self.actions, self.action_modes)
         if control_rate is not None:
@@ -335,6 +353,15 @@ class Task(ABC):
             self.control_rate = float(
                 within("control_rate", number("control_rate", control_rate), usual / 100, 100 * usual, "Hz")
             )
+        for name, value in (("authority", authority), ("smoothing", smoothing)):
+            if value is not None and self.actions != "residual":
+                raise ValueError(f"{name} needs actions='residual', got {value!r} with actions={self.actions!r}")
+        if self.actions != "residual":
+            self.authority, self.smoothing = 1.0, 0.0
+        if authority is not None:
+            self.authority = number("authority", authority, above=0, maximum=1)
+        if smoothing is not None:
+            self.smoothing = number("smoothing", smoothing, minimum=0, maximum=10)
 
     # Definition.
 
@@ -382,10 +409,15 @@ class Task(ABC):
 
     @cached_property
     def action_bounds(self) -> tuple[Floats, Floats]:
-        """Values in SI of actions of -1 and 1, each (action_size,)."""
+        """Values in SI of actions of -1 and 1 with an ``authority`` of 1, each (action_size,)."""
         fields = self.action_fields().values()
         sizes = [one.size for one in fields]
         return np.repeat([one.low for one in fields], sizes), np.repeat([one.high for one in fields], sizes)
+
+    @cached_property
+    def smoothing_weight(self) -> float:
+        """Weight of the newest action in the filter of residual actions."""
+        return -math.expm1(-1.0 / (self.smoothing * self.control_rate)) if self.smoothing else 1.0
 
     @cached_property
     def hooks(self) -> CompiledTask:
@@ -435,7 +467,10 @@ class Task(ABC):
         return
 
     def command(self, row: Any, memory: Any, action: Any, drive: Any) -> None:
-        """Set the ``drive`` (nu,) in SI from an ``action`` (action_size,) in [-1, 1], before the physics."""
+        """Set the ``drive`` (nu,) in SI from an ``action`` (action_size,) in [-1, 1], before the physics.
+
+        A residual action has been filtered and multiplied by the ``authority``.
+        """
         for j in range(len(drive)):
             drive[j] = self.meaning(action, j)
 
@@ -484,23 +519,23 @@ class Task(ABC):
 
     @property
     def low(self) -> Floats:
-        """Values in SI of actions of -1, (action_size,)."""
+        """Values in SI of actions of -1 with an ``authority`` of 1, (action_size,)."""
         return self.action_bounds[0]
 
     @property
     def high(self) -> Floats:
-        """Values in SI of actions of 1, (action_size,)."""
+        """Values in SI of actions of 1 with an ``authority`` of 1, (action_size,)."""
         return self.action_bounds[1]
 
     def values(self, actions: Floats) -> Floats:
         """Convert actions (B, action_size) to values in SI."""
         low, high = self.action_bounds
-        return low + 0.5 * (actions + 1.0) * (high - low)
+        return low + 0.5 * (self.authority * actions + 1.0) * (high - low)
 
     def action_from_values(self, values: Floats) -> NDArray[np.float32]:
         """Convert ``values`` (B, action_size) in SI to actions, clipped to -1 .. 1."""
         low, high = self.action_bounds
-        return clipped(2.0 * (np.asarray(values) - low) / (high - low) - 1.0)
+        return clipped((2.0 * (np.asarray(values) - low) / (high - low) - 1.0) / self.authority)
 
     def action_from_drive(self, drive: Floats) -> NDArray[np.float32]:
         """Convert a drive of the animal (B, nu) in SI to the actions with the closest command.
