@@ -409,6 +409,7 @@ class Waypoints(LampreyTask):
     """
 
     steering = Steering(0.3, 0.6, 0.25)
+    authority, smoothing = 0.35, 0.1
     count = 48
     """Number of waypoints of an episode, more than a lamprey can reach."""
     score = Score("priced_distance", "m", failed=-25.0)
@@ -503,6 +504,7 @@ class Escape(LampreyTask):
     """
 
     steering = Steering(0.4, 0.6, 0.3)
+    authority = 0.35
     score = Score("priced_distance", "m", failed=-1.0)
     options = {
         "bearing": Option(-np.pi, np.pi, "rad", "bearing of the goal from the body axis, positive to the left"),

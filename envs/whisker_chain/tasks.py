@@ -363,7 +363,7 @@ class Localize(PegTask):
     commitment = 0.02
     """Time (s) for which ``commit`` must be positive."""
     residual_scale = 5.0
-    authority = 0.5
+    authority, smoothing = 0.2, 0.05
     largest_correction = (0.1, 0.15, 1.0)
     """Change of the animal's own distance (lengths), bearing (rad) and ``commit`` by an action of 1."""
     speed, fall, stop, wait = 1.745, 1e-6, 0.07, 0.12
@@ -545,8 +545,9 @@ class Tap(PegTask):
 
     approach, threshold = 1.6, 0.8e-6
     """Approach rate (rad/s) of the animal's own controller, and the fall of Fx (N) at which it turns back."""
+    authority = 0.2
     largest_evidence = 1e-6
-    """Change (N) of that fall of Fx by an action of 1."""
+    """Change (N) of that fall of Fx by an action of 1 with an ``authority`` of 1."""
     duration = 2.4
     taps = 4
     window = 0.6

@@ -62,21 +62,21 @@ def test_policies_are_held_to_limits(monkeypatch, tmp_path, capsys, command):
         "distance": Measure("final", "distance", "mm", 1e3, maximum=1.0, why="for the sake of the test"),
     }
     monkeypatch.setattr(type(task_of(env_id)), "physiology", limited)
-    table = physiology(env_id, [find_policy(env_id, "random")], 2)
+    table = physiology(env_id, [find_policy(env_id, "boyle")], 2)
     rms, wave, distance = (table[name] for name in limited)
     assert rms.limit == pytest.approx(1.2 * rms.policies["baseline"])
-    assert list(wave.policies) == ["baseline", "random"]
+    assert list(wave.policies) == ["baseline", "boyle"]
     assert wave.policies["baseline"] == pytest.approx(2.5, abs=0.1) and wave.limit is None
     assert distance.beyond == ("baseline",)
     assert table["action at its ends"].policies["baseline"] == 0.0
     guess = physiology("gymnosoma/WhiskerLocalize-v0", [find_policy("gymnosoma/WhiskerLocalize-v0", "guess")], 2)
     assert guess["action at its ends"].policies["guess"] == 0.0  # though it holds its commitment at its end
     file = tmp_path / "table.json"
-    command("evaluate", "WormSwim-v0", "--physiology", "--policy", "random", "--episodes", 2, "--json-file", file)
+    command("evaluate", "WormSwim-v0", "--physiology", "--policy", "boyle", "--episodes", 2, "--json-file", file)
     rows = json.loads(file.read_text())
     assert {row["measure"] for row in rows} == table.keys() and {row["policy"] for row in rows} == {
         "baseline",
-        "random",
+        "boyle",
     }
     for row in rows:
         assert table[row["measure"]].policies[row["policy"]] == row["value"]

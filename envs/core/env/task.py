@@ -326,8 +326,9 @@ class Task(ABC):
     arguments: Mapping[str, str] = {
         "actions": "action mode, see above",
         "control_rate": "actions per second, Hz",
-        "authority": 'share of the whole range that an action of 1 commands with ``actions="residual"``, at most 1',
-        "smoothing": "time constant of the filter of residual actions, s; 0: none",
+        "authority": 'share of the whole range that an action of 1 commands with ``actions="residual"``, above 0 and at '
+        "most 1",
+        "smoothing": 'time constant of the filter of actions with ``actions="residual"``, s; 0: none',
     }
     """Meaning of each argument, for the documentation."""
 
@@ -353,8 +354,8 @@ class Task(ABC):
             self.control_rate = float(
                 within("control_rate", number("control_rate", control_rate), usual / 100, 100 * usual, "Hz")
             )
-        for name, value in (("authority", authority), ("smoothing", smoothing)):
-            if value is not None and self.actions != "residual":
+        for name, value, none in (("authority", authority, 1), ("smoothing", smoothing, 0)):
+            if self.actions != "residual" and value is not None and value != none:
                 raise ValueError(f"{name} needs actions='residual', got {value!r} with actions={self.actions!r}")
         if self.actions != "residual":
             self.authority, self.smoothing = 1.0, 0.0
