@@ -335,7 +335,7 @@ def test_the_commands_repeat_nothing_and_refuse_other_settings(tmp_path, command
     assert "| `WormSwim-v0` |" in (place / "tables" / "table.md").read_text()
     assert (place / "tables" / "table.png").stat().st_size > 5000
     command("benchmark", "table", Job(SWIM, HOLD, 0).file(place), PUBLISHED, "--ids", "WormSwim-v0")
-    assert "ppo," in (words := capsys.readouterr().out.split()) and "WormReach-v0" not in words
+    assert "recipe" in (words := capsys.readouterr().out.split()) and "WormReach-v0" not in words
 
 
 def test_a_table_makes_only_environments_of_unknown_fingerprint(tmp_path, command, capsys, monkeypatch):
