@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import chdir
 from multiprocessing import get_context
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
@@ -241,9 +243,27 @@ def swim() -> list[Image.Image]:
     return frames
 
 
+def learning() -> list[Image.Image]:
+    """Draw ``learning.webp``: the pictures of ``examples/start_learning.py`` for `LEARNED`, side by side."""
+    with TemporaryDirectory() as folder:
+        pictures = []
+        for name, algorithm, steps in LEARNED:
+            command = [sys.executable, ROOT / "examples" / "start_learning.py", name, algorithm, steps]
+            subprocess.run(command, cwd=folder, check=True)
+            pictures.append(Image.open(Path(folder) / "learning.png").convert("RGB"))
+    whole = Image.new("RGB", (sum(each.width for each in pictures), pictures[0].height))
+    for k, each in enumerate(pictures):
+        whole.paste(each, (k * each.width, 0))
+    return [whole]
+
+
+LEARNED = (("WormSwim-v0", "PPO", "50000"), ("WhiskerHold-v0", "SAC", "6000"))
+"""Id, algorithm and steps of the trainings in ``learning.webp``."""
+
 PARTS = {
     "animals.webp": (animals, SLOWEST, {f"gymnosoma/{name}": [tile.policy] for name, tile in TILES.items()}),
     "swim.webp": (swim, RATE, {SWIM: [name for name, *_ in LANES]}),
+    "learning.webp": (learning, 1.0, {f"gymnosoma/{name}": ["baseline"] for name, *_ in LEARNED}),
 }
 """Frames, frame rate (Hz), and the policies of each id in the pictures."""
 

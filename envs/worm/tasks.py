@@ -495,7 +495,7 @@ class Swim(Crawl):
 
     sigma = 0.0
     control_rate = 40.0
-    authority, smoothing = 0.25, 0.06
+    authority, smoothing = 0.2, 0.06
     steers = Forward.steers | {"limit": 0.12}  # larger ones can coil the body over itself
     own_speed, own_power, own_effort = 0.2161e-3, 3.645e-9, 6.528e-10
     physiology = Forward.physiology

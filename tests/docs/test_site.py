@@ -128,7 +128,7 @@ FEW_STEPS = {
     "rllib_ppo": ("8192", "ray.rllib"),
     "single_file_ppo": ("8192", "torch"),
     "stable_baselines3_ppo": ("8192", "stable_baselines3"),
-    "stable_baselines3_sac": ("150", "stable_baselines3"),
+    "start_learning": ("WormSwim-v0 SAC 160", "matplotlib"),
     "torchrl_ppo": ("8192", "torchrl"),
     "transfer": ("1700", "stable_baselines3"),  # a few updates
 }
