@@ -326,8 +326,7 @@ class Task(ABC):
     arguments: Mapping[str, str] = {
         "actions": "action mode, see above",
         "control_rate": "actions per second, Hz",
-        "authority": 'share of the whole range that an action of 1 commands with ``actions="residual"``, above 0 and at '
-        "most 1",
+        "authority": 'share of the whole range that an action of 1 has with ``actions="residual"``, above 0, at most 1',
         "smoothing": 'time constant of the filter of actions with ``actions="residual"``, s; 0: none',
     }
     """Meaning of each argument, for the documentation."""
