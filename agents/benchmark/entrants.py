@@ -38,7 +38,7 @@ from ..support.files import replacing
 from ..support.schema import read
 from ..support.workers import Unfinished
 from . import learners, results
-from .protocol import MARKS, Budget, BudgetSpent, Entrant, Reports, environments, episodes_of, measure
+from .protocol import MARKS, TRAININGS, Budget, BudgetSpent, Entrant, Reports, environments, episodes_of, measure
 
 RECIPE = "recipe"
 """Name of the learner that trains with the recipe of each environment, in the track ``open``."""
@@ -134,7 +134,7 @@ def jobs(
     env_id: str,
     policies: Sequence[str] | None = None,
     entered: Sequence[str] = (),
-    seeds: int = 3,
+    seeds: int = TRAININGS,
     marks: Sequence[int] | None = None,
     track: str = "fixed",
     episodes: int | None = None,
@@ -253,7 +253,7 @@ def _train(job: Job, folder: Path) -> list[results.Result]:
     learner, load = find_learner(job.name)
     place, seed = job.run(folder), job.seed or 0
     shutil.rmtree(place, ignore_errors=True)
-    budget = Budget(max(job.marks), seed)
+    budget = Budget(max(job.marks), seed, job.marks)
     reports = Reports(place, budget, job.marks)
     _seed_all(seed)
     failed, started, config = None, time.process_time(), dict(getattr(learner, "config", {}))

@@ -1,7 +1,8 @@
-"""Learners included in the package, with one untuned configuration each for all environments.
+"""Learners included in the package, with one configuration each for all environments.
 
 PPO and SAC are those of stable-baselines3, and CMA-ES is that of the package ``cma``. They follow the protocol of
-`benchmark.protocol` in the track ``fixed``.
+`benchmark.protocol` in the track ``fixed``. At a mark, they report the policy that they have after the last step that
+does not exceed it.
 """
 
 from __future__ import annotations
@@ -14,23 +15,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gymnosoma.envs.core.arguments import choice
+
 from ..learning.search import Evolution
 from ..policies.card import WEIGHTS, check_size
 from ..policies.evaluation import rollout
-from ..policies.networks import Network, NetworkAgent
-
-EVERY = 25_000
-"""Steps between the reports of PPO and SAC."""
+from ..policies.networks import ACTIVATIONS, Network, NetworkAgent
 
 
 class NetworkPolicy(NetworkAgent):
     """Network agent that can be saved."""
 
     def save(self, folder: Path) -> None:
-        """Write the weights, with ``squashed`` as metadata."""
+        """Write the weights, with ``squashed`` and the activation as metadata."""
         from safetensors.numpy import save_file
 
-        save_file(self.network.tensors(), folder / WEIGHTS, {"squashed": str(self.squashed)})
+        metadata = {"squashed": str(self.squashed), "activation": self.network.activation}
+        save_file(self.network.tensors(), folder / WEIGHTS, metadata)
 
 
 def load(folder: Path) -> NetworkPolicy:
@@ -40,7 +41,10 @@ def load(folder: Path) -> NetworkPolicy:
     check_size(folder / WEIGHTS)
     with safe_open(folder / WEIGHTS, "np") as file:
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a dictionary
-        return NetworkPolicy(Network.from_tensors(tensors), (file.metadata() or {}).get("squashed") == "True")
+        metadata = file.metadata() or {}
+    activation = metadata.get("activation", "Tanh")
+    choice("activation", activation, ACTIVATIONS)
+    return NetworkPolicy(Network.from_tensors(tensors, activation), metadata.get("squashed") == "True")
 
 
 def _reinforce(
@@ -51,30 +55,19 @@ def _reinforce(
     seed: int,
     report: Callable[[Any], None],
 ) -> None:
-    """Learn with PPO or SAC until the budget is spent, with a report after every `EVERY` steps and at the end."""
-    from stable_baselines3.common.callbacks import BaseCallback
+    """Learn with PPO or SAC of stable-baselines3; a setting that ``config`` leaves out has the library's default."""
+    from torch import nn
 
     from ..learning.reinforcement import make_model
     from ..learning.sb3_env import SB3VecEnv, network_of
 
     settings, squashed = dict(config), algorithm == "sac"
-    if squashed:
-        from torch.nn import Tanh
-
-        settings |= {"activation_fn": Tanh, "optimizer_kwargs": {"fused": True}}  # faster, with different rounding
-    model: Any = make_model(algorithm, SB3VecEnv(make_envs(settings.pop("num_envs"))), seed, settings)
-
-    class Reporter(BaseCallback):
-        due = EVERY
-
-        def _on_step(self) -> bool:
-            if self.num_timesteps >= self.due:
-                self.due += EVERY
-                report(NetworkPolicy(network_of(model.policy), squashed))
-            return self.num_timesteps + model.n_envs <= steps
-
-    model.learn(steps - model.n_envs, callback=Reporter())
-    report(NetworkPolicy(network_of(model.policy), squashed))
+    if "activation_fn" in settings:
+        settings["activation_fn"] = getattr(nn, settings["activation_fn"])
+    envs = make_envs(settings.pop("num_envs"))
+    model: Any = make_model(algorithm, SB3VecEnv(envs), seed, settings)
+    envs.budget.at_mark(lambda: report(NetworkPolicy(network_of(model.policy), squashed)))
+    model.learn(steps + 1)  # ended by BudgetSpent
 
 
 def _evolve(
@@ -95,11 +88,11 @@ def _evolve(
     def policy(vectors: NDArray[np.float64]) -> NetworkPolicy:
         return NetworkPolicy(Network.from_vectors(vectors, sizes), squashed=True)
 
+    envs.budget.at_mark(lambda: report(policy(evolution.favourite)))
     while True:  # ended by BudgetSpent
         first = len(evolution.history) * episodes
         played = rollout(envs, policy(evolution.ask()), seed=[*range(first, first + episodes)] * players)
         evolution.tell(played.returns.reshape(players, episodes).mean(1))
-        report(policy(evolution.favourite))
 
 
 @dataclass(frozen=True)
@@ -125,6 +118,9 @@ class Learner:
         self.learn(self.algorithm, self.config, make_envs, steps, seed, report)
 
 
+DEFAULT = {"num_envs": 1}
+"""All else is the library's default: ``PPO("MlpPolicy", env)`` and ``SAC("MlpPolicy", env)`` of stable-baselines3."""
+
 PPO: dict[str, Any] = {
     "num_envs": 64,
     "n_steps": 128,
@@ -136,10 +132,13 @@ PPO: dict[str, Any] = {
 PPO |= {"gae_lambda": 0.95, "clip_range": 0.2, "log_std_init": -1.0, "net_arch": [64, 64]}
 SAC: dict[str, Any] = {"num_envs": 64, "batch_size": 256, "train_freq": 1, "gradient_steps": 4, "learning_rate": 3e-4}
 SAC |= {"buffer_size": 300_000, "learning_starts": 5_000, "net_arch": {"pi": [64, 64], "qf": [64, 64]}}
+SAC |= {"activation_fn": "Tanh", "optimizer_kwargs": {"fused": True}}  # faster, with different rounding
 CMA = {"population": 16, "episodes": 4, "sigma": 0.3, "full": 300}
 
 LEARNERS = {
-    "ppo": Learner("ppo", _reinforce, PPO),  # Schulman et al. 2017
-    "sac": Learner("sac", _reinforce, SAC),  # Haarnoja et al. 2018
-    "cma": Learner("cma", _evolve, CMA),  # Hansen & Ostermeier 2001
+    "ppo_default": Learner("ppo", _reinforce, DEFAULT),  # Schulman et al. 2017
+    "sac_default": Learner("sac", _reinforce, DEFAULT),  # Haarnoja et al. 2018
+    "ppo_64_envs": Learner("ppo", _reinforce, PPO, version=2),
+    "sac_64_envs": Learner("sac", _reinforce, SAC, version=2),
+    "cma": Learner("cma", _evolve, CMA, version=2),  # Hansen & Ostermeier 2001
 }

@@ -7,7 +7,14 @@ from pathlib import Path
 
 from .tables import LEAST, Row
 
-COLOURS = {"recipe": "C0", "cma": "C1", "ppo": "C2", "sac": "C3"}
+COLOURS = {
+    "recipe": "C0",
+    "cma": "C1",
+    "ppo_64_envs": "C2",
+    "sac_64_envs": "C3",
+    "ppo_default": "C4",
+    "sac_default": "C5",
+}
 """Colours of our learners in all figures. Others have colours by their order, and policies that do not learn are grey.
 """
 
@@ -24,7 +31,7 @@ def draw(rows: Sequence[Row], path: Path) -> None:
     learners = [row for row in rows if row.learns and row.mark in (0, mark)]
     others = [row for row in rows if not row.learns and row.entrant not in ("baseline", "zero")]
     scaled = {env_id for row in rows for env_id, cell in row.cells.items() if cell.scaled is not None}
-    colours = [COLOURS.get(row.entrant, f"C{4 + n % 6}") for n, row in enumerate(learners)]
+    colours = [COLOURS.get(row.entrant, f"C{6 + n % 4}") for n, row in enumerate(learners)]
     best = {
         env_id: max((row.cells[env_id].scaled.mean for row in learners if env_id in row.cells), default=0.0)  # type: ignore[union-attr]
         for env_id in scaled

@@ -2,8 +2,10 @@
 
 A learner is a function ``learner(make_envs, *, steps, seed, report, track)``. ``make_envs(num_envs, autoreset)``
 creates vector environments, which share one budget. ``report(policy)`` replaces the current policy of the learner. At
-each mark, the current policy is measured. A policy has the methods ``act(observations, first)`` (see `Agent`) and
-``save(folder)``. The learner's module also defines ``load(folder)``, which reads a saved policy.
+each mark, the current policy is measured. ``envs.budget.at_mark(function)`` calls a function before the first step that
+would exceed a mark, so that a learner can report the policy that it has there. A policy has the methods
+``act(observations, first)`` (see `Agent`) and ``save(folder)``. The learner's module also defines ``load(folder)``,
+which reads a saved policy.
 
 In the track ``fixed``, environments have their registered arguments. Learners see observations, rewards and, at the end
 of an episode, its score and failure. In the track ``open``, learners may use all arguments, infos and snapshots with
@@ -36,6 +38,12 @@ EPISODES, BINARY_EPISODES = 256, 1024
 MARKS = (100_000, 300_000)
 """Default numbers of steps at which learners are measured."""
 
+TRAININGS = 5
+"""Default number of trainings per learner and environment, and the minimum for a mean over environments."""
+
+SUCCESS = "is_success"
+"""Key of the info of tasks that can succeed."""
+
 TRACKS = ("fixed", "open")
 MAX_REPORTS = 1000
 
@@ -55,16 +63,28 @@ class BudgetSpent(Exception):
 
 
 class Budget:
-    """Step budget of a training, shared by all its environments. Each row stepped costs 1; resets are free."""
+    """Step budget of a training, shared by all its environments. Each row stepped costs 1; resets are free.
 
-    def __init__(self, steps: int, seed: int) -> None:
+    Args:
+        steps: Number of steps.
+        seed: Seed of the training.
+        marks: Numbers of steps at which the learner is measured, besides ``steps``.
+    """
+
+    def __init__(self, steps: int, seed: int, marks: Sequence[int] = ()) -> None:
         self.steps, self.used = steps, 0
         self._seed, self._unseeded = seed, 0
+        self._marks = sorted({*marks, steps})
+        self._at_mark: Callable[[], None] = lambda: None
 
     @property
     def left(self) -> int:
         """Remaining steps."""
         return self.steps - self.used
+
+    def at_mark(self, function: Callable[[], None]) -> None:
+        """Set the function that is called before the first step that would exceed a mark."""
+        self._at_mark = function
 
     def spend(self, count: int) -> None:
         """Spend steps.
@@ -72,6 +92,10 @@ class Budget:
         Raises:
             BudgetSpent: If fewer steps remain; none are spent.
         """
+        passed = [mark for mark in self._marks if mark < self.used + count]
+        if passed:
+            self._marks = self._marks[len(passed) :]
+            self._at_mark()
         if count > self.left:
             raise BudgetSpent(f"{count} steps would exceed the budget: {self.left} of {self.steps} remain")
         self.used += count
@@ -210,9 +234,11 @@ def measure(env_id: str, policy: Policy, count: int) -> Measurement:
     check_names(env_id, policy.env)
     score = task_class(env_id).score
     env = {"split": None} if task_class(env_id).hidden else {}
-    episodes = evaluate(env_id, policy, count, BENCHMARK_SEED, keep={score.name}, **env)
+    episodes = evaluate(env_id, policy, count, BENCHMARK_SEED, keep={score.name, SUCCESS}, **env)
     scores = [
         float(np.format_float_positional(value, 9, fractional=False)) for value in episodes.score(score) * score.factor
     ]
     failed = sum(reason is not None for reason in episodes.failures) / count
-    return Measurement(count, scores, **spread(scores), return_=float(episodes.returns.mean()), failed=failed)
+    succeeded = float(np.mean(episodes.info[SUCCESS])) if SUCCESS in episodes.info else None
+    mean_return = float(episodes.returns.mean())
+    return Measurement(count, scores, **spread(scores), return_=mean_return, failed=failed, succeeded=succeeded)

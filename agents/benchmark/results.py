@@ -59,6 +59,7 @@ class Measurement:
         mean, sd: Mean and standard deviation of all scores.
         return_: Mean return.
         failed: Fraction of failed episodes.
+        succeeded: Fraction of successful episodes, by ``info["is_success"]``; None for tasks that cannot succeed.
     """
 
     count: Annotated[int, partial(whole, minimum=1, maximum=MAX_EPISODES)]
@@ -67,6 +68,7 @@ class Measurement:
     sd: float | None
     return_: float | None
     failed: float | None
+    succeeded: float | None = None
 
     def __post_init__(self) -> None:
         """Check that mean and standard deviation are those of the scores, if all are present."""

@@ -1,6 +1,7 @@
 """The benchmark: budgets, what learners see, results that can be checked, tables, statistics, work in processes."""
 
 import errno
+import inspect
 import json
 import shutil
 from dataclasses import replace
@@ -11,16 +12,18 @@ import gymnasium
 import numpy as np
 import pytest
 import scipy.stats
+import torch
 from ids import ALL
 from pieces import marked
+from stable_baselines3 import PPO, SAC
 
 from gymnosoma.agents.benchmark import checks, entrants, learners, results, tables
 from gymnosoma.agents.benchmark.entrants import Job, jobs
-from gymnosoma.agents.benchmark.protocol import Budget, BudgetSpent, Reports, environments
+from gymnosoma.agents.benchmark.protocol import MARKS, Budget, BudgetSpent, Reports, environments, measure
 from gymnosoma.agents.benchmark.results import MAX_EPISODES, Entrant, Measurement, Result, ScoreName, Seconds
 from gymnosoma.agents.benchmark.statistics import Estimate, combined, estimate, holm, of_points
-from gymnosoma.agents.learning.runs import recipe
-from gymnosoma.agents.learning.sb3_env import SB3VecEnv
+from gymnosoma.agents.learning.runs import drawn_seeds, recipe
+from gymnosoma.agents.learning.sb3_env import SB3VecEnv, network_of
 from gymnosoma.agents.learning.search import CONSTANT, search
 from gymnosoma.agents.policies import fingerprints
 from gymnosoma.agents.policies.evaluation import BENCHMARK_SEED, SEARCH_SEED, VALIDATION_SEED, evaluate
@@ -29,10 +32,11 @@ from gymnosoma.agents.policies.lookup import find_policy, shipped
 from gymnosoma.agents.policies.networks import Network
 from gymnosoma.agents.support.schema import plain
 from gymnosoma.agents.support.workers import RETRIES, run_jobs, workers
+from gymnosoma.cli.benchmark import run
 from gymnosoma.envs import tolerance
 from gymnosoma.envs.core import files
 
-CRAWL, SWIM = "gymnosoma/WormCrawl-v0", "gymnosoma/WormSwim-v0"
+CRAWL, SWIM, REACH = "gymnosoma/WormCrawl-v0", "gymnosoma/WormSwim-v0", "gymnosoma/WormReach-v0"
 HOLD = "fixtures.learner:hold"
 PUBLISHED = Path(__file__).parents[2] / "docs" / "results" / "results.jsonl.xz"
 
@@ -105,6 +109,70 @@ def test_the_policy_reported_last_before_a_mark_plays_there(tmp_path):
     assert (reports.at(30), reports.at(60), reports.at(5)) == (20, 50, None)
     assert sorted(int(path.name) for path in tmp_path.iterdir()) == [20, 50, 80]
     assert learners.load(reports.place(80)).squashed
+
+
+def test_a_policy_can_be_reported_at_each_mark():
+    budget, steps = Budget(100, 0, [30, 60, 61]), []
+    budget.at_mark(lambda: steps.append(budget.used))
+    envs = environments(SWIM, budget, "fixed")(4)
+    envs.reset(seed=0)
+    with pytest.raises(BudgetSpent):
+        while True:
+            step(envs)
+    assert steps == [28, 60, 100]
+
+
+@pytest.mark.parametrize("name", learners.LEARNERS)
+def test_learners_report_at_the_marks(name, tmp_path):
+    """They reported every 25,000 steps, so that 75,008 stood for 100,000."""
+    entrants.run_job(replace(training(name, marks=(100, 150)), episodes=2), tmp_path)
+    config = learners.LEARNERS[name].config
+    rows = config.get("num_envs") or config["population"] * config["episodes"]
+    assert [line.steps for line in results.read(results.gather(tmp_path))] == [100 - 100 % rows, 150 - 150 % rows]
+    assert all(mark % rows <= 0.01 * mark for mark in MARKS)
+
+
+@pytest.mark.parametrize(
+    ("name", "algorithm", "steps"),
+    [("ppo_default", PPO, 2048), pytest.param("sac_default", SAC, 620, marks=pytest.mark.full)],
+)
+def test_default_learners_are_those_of_the_library(name, algorithm, steps):
+    """Only the seeds of the episodes differ, because the benchmark replaces them. An episode takes 600 steps."""
+    torch.set_num_threads(1)  # rounding depends on it
+    reported, budget = [], Budget(steps, 3)
+    with pytest.raises(BudgetSpent):
+        learners.LEARNERS[name](
+            environments(REACH, budget, "fixed"), steps=steps, seed=3, report=reported.append, track="fixed"
+        )
+    model = algorithm("MlpPolicy", gymnasium.make(REACH), seed=3)
+    model.get_env()._seeds = Budget(0, 3).seeds(drawn_seeds(3, 0, 1), 1)
+    start = network_of(model.policy).tensors()
+    model.learn(steps)
+    expected, [policy] = network_of(model.policy).tensors(), reported
+    assert policy.network.tensors().keys() == expected.keys()
+    for key, weights in policy.network.tensors().items():
+        assert np.array_equal(weights, expected[key]) and not np.array_equal(weights, start[key])
+
+
+def test_the_guide_lists_the_settings_of_all_learners():
+    guide = (PUBLISHED.parents[1] / "guides" / "enter.md").read_text("utf-8")
+    for name, learner in learners.LEARNERS.items():
+        [row] = [line for line in guide.splitlines() if line.startswith(f"| `{name}` |")]
+        settings = {} if learner.config is learners.DEFAULT else learner.config
+        assert all(f"`{key}` {value}" in row for key, value in settings.items())
+
+
+def test_a_saved_network_keeps_its_activation(tmp_path):
+    vector = np.random.default_rng(0).normal(size=Network.length([3, 4, 2]))
+    network = Network(Network.from_vectors(vector, [3, 4, 2]).layers, "ReLU")
+    learners.NetworkPolicy(network, squashed=True).save(tmp_path)
+    loaded, inputs = learners.load(tmp_path), np.ones((5, 3), np.float32)
+    assert loaded.squashed and np.array_equal(loaded.network(inputs), network(inputs))
+
+
+def test_five_trainings_are_the_default():
+    assert [job.seed for job in jobs(SWIM, entered=["ppo_default"])] == [0, 1, 2, 3, 4]
+    assert inspect.signature(run).parameters["seeds"].default == 5
 
 
 def test_seeds_do_not_meet():
@@ -197,8 +265,8 @@ def test_a_check_finds_one_score_one_byte_and_one_seed(copy):
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("return", 9.0), ("failed", 0.5), ("sd", 1.0), ("name", "speed"), ("unit", "m"), ("steps", 5), ("track", "fixed"),
-     ("failed", "no memory"), ("env", {})],
+    [("return", 9.0), ("failed", 0.5), ("succeeded", 0.5), ("sd", 1.0), ("name", "speed"), ("unit", "m"), ("steps", 5),
+     ("track", "fixed"), ("failed", "no memory"), ("env", {})],
 )  # fmt: skip
 def test_a_check_compares_all_that_a_replay_shows(copy, key, value, command, capsys):
     line = documents(copy / "results.jsonl")[0]
@@ -367,11 +435,11 @@ def test_the_recipe_and_the_best_constant_can_be_entered(tmp_path, monkeypatch):
 @pytest.mark.full
 @pytest.mark.parametrize("name", learners.LEARNERS)
 def test_shipped_learners_play_as_they_learned(name, tmp_path):
-    """A few thousand steps."""
-    most = 30_000 if name == "cma" else 9000  # a generation takes 25,600
+    """After at least one update."""
+    most = {"ppo_default": 2100, "sac_default": 500, "cma": 30_000}.get(name, 9000)  # a generation takes 25,600
     entrants.run_job(training(name, marks=(most,)), tmp_path)
     (line,) = results.read(results.gather(tmp_path))
-    assert line.failed is None and 5000 < line.steps <= most
+    assert line.failed is None and most - 64 < line.steps <= most
     assert verdict(tmp_path) == ([], [], 1)
 
 
@@ -411,9 +479,22 @@ def test_rows_are_of_entrants_and_marks():
     ]  # fmt: skip
     assert all(row.mean is None for row in rows) and tables.policies([]) == ""
     assert "### After 300 steps" in tables.learners(rows) and "0.35 [" in tables.policies(rows)
+    assert "| trainings of each id | 2 |\n| steps of a training | 300 |" in tables.learners(rows)
+    assert "trained by the recipe (2 trainings)" in tables.policies(rows)
     lines[0] = replace(lines[0], episodes=replace(lines[0].episodes, count=4))
     few = next(row for row in tables.rows_of(lines) if row.entrant == "baseline")
     assert few.name == "baseline, 4 episodes" and "baseline" not in tables.at([few], SWIM)
+
+
+def test_tables_show_failed_and_successful_episodes():
+    policy = find_policy(REACH, "trained")
+    played, measured = evaluate(REACH, policy, 8, BENCHMARK_SEED), measure(REACH, policy, 8)
+    assert measured.succeeded == played.info["is_success"].mean() > 0.0
+    shares = {"baseline": (0.75, 0.0), "recipe": (0.999, 0.25), "trained": (0.0, None)}
+    lines = [line for name in shares for line in made(REACH, name, 9 * (name == "recipe"), 0.1)]
+    for k, (failed, succeeded) in enumerate(shares.values()):
+        lines[k] = replace(lines[k], episodes=replace(lines[k].episodes, failed=failed, succeeded=succeeded))
+    assert tables.policies(tables.rows_of(lines)).endswith("| 75% / >99% / 0% | 0% / 25% / ? |")
 
 
 def test_a_mean_over_ids_is_of_five_trainings_of_each_none_below_the_least(monkeypatch):

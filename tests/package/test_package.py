@@ -186,7 +186,7 @@ def test_the_cpu_build_of_torch_fits_the_constraints():
 NEEDED = {
     "train WormSwim-v0": "train",
     "benchmark run WormSwim-v0": "train",
-    "benchmark run WormSwim-v0 --learner ppo": "train",
+    "benchmark run WormSwim-v0 --learner ppo_default": "train",
     "benchmark run WormSwim-v0 --learner recipe": "train",
     "fit worm midlines.npy --save film.mp4": "film",
     "simulate worm --save run.parquet": "data",
