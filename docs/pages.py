@@ -23,6 +23,7 @@ import tyro
 from numba.core.dispatcher import Dispatcher
 
 from gymnosoma.agents.benchmark.tables import markdown as table
+from gymnosoma.agents.benchmark.tables import percent
 from gymnosoma.agents.learning import runs
 from gymnosoma.agents.policies import card
 from gymnosoma.agents.policies.registry import references_of, task_class
@@ -132,15 +133,21 @@ def page(name: str) -> str:
 
 
 def tasks(animal: str, to: str, columns: Sequence[str]) -> str:
-    """Return the table of an animal's ids with some of `SCORES`; ``to`` is the path to their pages."""
+    """Return the table of an animal's ids with some of `SCORES`; ``to`` is the path to their pages.
+
+    The last two columns are the shares of failed and of successful episodes of the animal and of the shipped policy.
+    """
     rows = []
     for entry in CATALOGUE:
         if entry.task.startswith(f"{animal}."):
             policies = figures().get(f"gymnosoma/{entry.name}", {}).get("policies", {})
             scores = [f"{policies[key]['mean']:.3g}" if key in policies else "" for key in columns]
             task = summary(task_class(f"gymnosoma/{entry.name}")).rstrip(".")
-            rows.append((f"[{entry.name}]({to}{entry.name}.md)", task, *scores))
-    return table(("id", "task", *(SCORES[key] for key in columns)), rows) + "\n"
+            both = [policies.get(key, {}) for key in ("baseline", "trained")]
+            shares = [percent(*(each.get(key) for each in both)) for key in ("failed", "succeeded")]
+            rows.append((f"[{entry.name}]({to}{entry.name}.md)", task, *scores, *shares))
+    head = ("id", "task", *(SCORES[key] for key in columns), "failed: animal / shipped", "succeeded: animal / shipped")
+    return table(head, rows) + "\n"
 
 
 def environments() -> str:

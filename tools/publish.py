@@ -114,22 +114,28 @@ def pages(rows: Sequence[tables.Row], root: Path) -> dict[Path, str]:
 
 def readme_table(rows: Sequence[tables.Row]) -> str:
     """Return README's table of animals: paper, what moves them, ids, and the range of trained scores on the scale."""
-    ahead, lines = tables.ahead(rows), []
+    ahead, lines, failing = tables.ahead(rows), [], []
     for animal, about in ANIMALS.items():
         ids = [f"gymnosoma/{entry.name}" for entry in CATALOGUE if entry.task.startswith(f"{animal}.")]
         cells = [each.get(RECIPE) or each.get("trained") for each in (tables.at(rows, env_id) for env_id in ids)]
         gains = [cell.scaled.mean for cell in cells if cell and cell.scaled]
+        failing += [
+            f"{name.removeprefix('gymnosoma/').removesuffix('-v0')} ({tables.percent(cell.failed)})"
+            for name, cell in zip(ids, cells, strict=True)
+            if cell and cell.failed
+        ]
         names = ", ".join(f"**{name}**" if name in ahead else name for name in ids).replace("gymnosoma/", "")
         link = f"[{animal.replace('_', ' ')}](docs/animals/{animal}.md)"
         gain = f"{min(gains):.2f} to {max(gains):.2f}" if gains else ""
         lines.append([link, *about, names.replace("-v0", ""), gain])
     table = tables.markdown(["animal", "paper", "moved by", "ids (add `-v0`)", "gain"], lines)
+    failed = f" Trained policies fail in episodes of {', '.join(failing)}." * bool(failing)
     return (
         f"{table}\n\n"
         "Gain: scores of the trained policies, from the lowest to the highest id of a row, on a scale where 0 is "
         "the animal's own controller. 1 is a limit that no policy can exceed or, where none is known, the score of "
         "a controller fitted to each episode. Bold: training beats every policy that does not learn (p < 0.05, "
-        "Holm-corrected). [All results](docs/results/index.md)."
+        f"Holm-corrected).{failed} [All results](docs/results/index.md)."
     )
 
 
@@ -145,6 +151,7 @@ def figures_of(rows: Sequence[tables.Row]) -> dict[str, Any]:
                 "interval": [_six(end) for end in cell.score.interval],
                 "return": _six(float(np.mean(returns))) if returns else None,
                 "failed": None if cell.failed is None else _six(cell.failed),
+                "succeeded": None if cell.succeeded is None else _six(cell.succeeded),
                 "trainings": len(cell.lines) if name == RECIPE else 0,
                 **(cell.lines[0].entrant.config if name == CONSTANT else {}),
             }

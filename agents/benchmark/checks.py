@@ -132,11 +132,12 @@ def _different(line: Result, folder: Path, trust: bool) -> str:
         return f"{int(np.sum(off > EPISODE))} of its {len(off)} scores differ in a replay"
     slack = EPISODE if same else 1.0 - MOST
     limits = dict.fromkeys(("mean", "sd"), MEAN * width(env_id))
-    limits |= {"return_": slack * max(1.0, abs(again.return_ or 0.0)), "failed": slack}
+    limits |= {"return_": slack * max(1.0, abs(again.return_ or 0.0)), "failed": slack, "succeeded": slack}
     for key, limit in limits.items():
         claim, value = getattr(episodes, key), getattr(again, key)
-        if claim is not None and abs(value - claim) > limit:
-            return f"episodes: {key.rstrip('_')} must be {value:.6g}, got {claim:.6g}"
+        if claim is not None and (value is None or abs(value - claim) > limit):
+            expected = "null" if value is None else f"{value:.6g}"
+            return f"episodes: {key.rstrip('_')} must be {expected}, got {claim:.6g}"
     return ""
 
 

@@ -22,15 +22,12 @@ from ..learning.search import CONSTANT
 from ..policies.lookup import REPLAY
 from ..policies.registry import all_ids, references_of, task_class
 from .entrants import RECIPE
-from .protocol import episodes_of
+from .protocol import TRAININGS, episodes_of
 from .results import Measurement, Result
 from .statistics import Estimate, combined, estimate, holm, of_points
 
 LEAST = -1.0
 """Lower limit of scaled scores in means over environments; lower scores are clipped."""
-
-TRAININGS = 5
-"""Minimum number of trainings per ranked environment for a learner's mean over environments."""
 
 RANKED = [f"gymnosoma/{entry.name}" for entry in CATALOGUE if entry.ranked]
 
@@ -45,7 +42,7 @@ class Cell:
         clipped: Scaled mean with scores clipped at `LEAST`.
         points: Mean score of each training, if there are several.
         scaled_points: These scores on the scale.
-        failed: Fraction of failed episodes, or None if unknown.
+        failed, succeeded: Fractions of failed and of successful episodes, or None if unknown.
         broken: Number of failed trainings.
     """
 
@@ -58,8 +55,8 @@ class Cell:
     def __post_init__(self) -> None:
         """Compute the estimates from the lines."""
         self.points = [each.episodes.mean for each in self.lines] if len(self.lines) > 1 else []
-        shares = [each.episodes.failed for each in self.lines if each.episodes.failed is not None]
-        self.failed = float(np.mean(shares)) if shares else None
+        self.failed = self._mean([each.episodes.failed for each in self.lines])
+        self.succeeded = self._mean([each.episodes.succeeded for each in self.lines])
         self.broken = sum(each.failed is not None for each in self.lines)
         episodes = self.lines[0].episodes
         scale = normaliser(self.lines[0].id)
@@ -73,6 +70,11 @@ class Cell:
             else:
                 self.scaled = self._single(episodes, floor, length)
                 self.clipped = self.scaled._replace(mean=max(self.scaled.mean, LEAST))
+
+    @staticmethod
+    def _mean(shares: Sequence[float | None]) -> float | None:
+        numbers = [share for share in shares if share is not None]
+        return float(np.mean(numbers)) if numbers else None
 
     @staticmethod
     def _single(episodes: Measurement, floor: float, length: float) -> Estimate:
@@ -100,9 +102,14 @@ class Row:
         return self.entrant if self.episodes is None else f"{self.entrant}, {self.episodes} episodes"
 
     @property
+    def lines(self) -> list[Result]:
+        """Lines of all environments."""
+        return [line for cell in self.cells.values() for line in cell.lines]
+
+    @property
     def learns(self) -> bool:
         """Whether the entrant is a learner."""
-        return any(cell.lines[0].mark for cell in self.cells.values())
+        return any(line.mark for line in self.lines)
 
     @property
     def mean(self) -> Estimate | None:
@@ -178,6 +185,23 @@ def text(value: Estimate | None, points: Sequence[float] = (), digits: str = ".3
     return f"{value.mean:z{digits}} [{low:z{digits}}, {high:z{digits}}]{least}"
 
 
+def percent(*shares: float | None) -> str:
+    """Format fractions as percentages, side by side; empty if none is known.
+
+    Only fractions of exactly 0 and 1 are shown as 0% and 100%.
+
+    Examples:
+        >>> percent(0.0, 0.001, None, 0.774, 0.999)
+        '0% / <1% / ? / 77% / >99%'
+    """
+    if all(share is None for share in shares):
+        return ""
+    return " / ".join(
+        "?" if share is None else "<1%" if 0.0 < share < 0.005 else ">99%" if 0.995 <= share < 1.0 else f"{share:.0%}"
+        for share in shares
+    )
+
+
 def escaped(text: str) -> str:
     """Escape the characters that have a meaning in Markdown or HTML."""
     return re.sub(r"([\\`*_\[\]<>|&$~])", r"\\\1", text)
@@ -191,7 +215,8 @@ def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def policies(rows: Sequence[Row]) -> str:
     """Format a Markdown table of fixed policies and of the recipe, in the unit of each score."""
     head = ["id", "score", "animal's own controller", "best other reference"]
-    head += ["best constant parameters", "replay", "trained by the recipe", "trained, shipped", "counts as 1"]
+    head += ["best constant parameters", "replay", f"trained by the recipe{_trainings(rows)}", "trained, shipped"]
+    head += ["counts as 1", "failed: animal / recipe / shipped", "succeeded: animal / recipe / shipped"]
     bold, lines = ahead(rows), []
     for env_id in all_ids():
         cells = at(rows, env_id)
@@ -204,7 +229,7 @@ def policies(rows: Sequence[Row]) -> str:
         replay = next((cell for name, cell in cells.items() if name.startswith(REPLAY)), None)
         score, scale = task_class(env_id).score, normaliser(env_id)
         name = score.name.replace("is_", "").replace("_", " ")
-        recipe = _text(cells.get(RECIPE))
+        recipe, shown = _text(cells.get(RECIPE)), [cells.get(name) for name in ("baseline", RECIPE, "trained")]
         lines.append(
             [
                 f"`{env_id.split('/')[1]}`",
@@ -216,9 +241,23 @@ def policies(rows: Sequence[Row]) -> str:
                 f"**{recipe}**" if env_id in bold else recipe,
                 _text(cells.get("trained")),
                 f"{scale['best']:g}" if scale else "",
+                percent(*(cell.failed if cell else None for cell in shown)),
+                percent(*(cell.succeeded if cell else None for cell in shown)),
             ]
         )
     return markdown(head, lines) if lines else ""
+
+
+def _trainings(rows: Sequence[Row]) -> str:
+    """Return the number of trainings by the recipe on each environment, in parentheses; empty if there are none."""
+    counts = [len(cell.lines) for row in rows if row.entrant == RECIPE for cell in row.cells.values()]
+    return f" ({_range(counts)} trainings)" if counts else ""
+
+
+def _range(numbers: Iterable[int]) -> str:
+    """Format integers as their range, or as one number if they are equal."""
+    ordered = sorted(numbers)
+    return " to ".join(f"{number:,}" for number in dict.fromkeys((ordered[0], ordered[-1])))
 
 
 def _text(cell: Cell | None) -> str:
@@ -244,10 +283,10 @@ def learners(rows: Sequence[Row]) -> str:
             ]
             for env_id in ids
         ]
-        counts = [[len(cell.lines) for cell in row.cells.values()] for row in group]
         lines += [
             ["**mean**", *(text(row.mean, (), ".2f") for row in group)],
-            ["trainings of each id", *(str(min(count)) for count in counts)],
+            ["trainings of each id", *(_range(len(cell.lines) for cell in row.cells.values()) for row in group)],
+            ["steps of a training", *(_range(each.steps for each in row.lines) for row in group)],
             ["trainings that failed", *(str(sum(cell.broken for cell in row.cells.values())) for row in group)],
         ]
         table = markdown(["id", *(escaped(row.name) for row in group)], lines)

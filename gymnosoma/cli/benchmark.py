@@ -29,7 +29,7 @@ def run(
     /,
     policy: tuple[str, ...] | None = None,
     learner: tuple[str, ...] = (),
-    seeds: int = 3,
+    seeds: int = protocol.TRAININGS,
     marks: tuple[int, ...] | None = None,
     track: str = protocol.TRACKS[0],
     episodes: int | None = None,
@@ -48,7 +48,8 @@ def run(
         ids: Environments to measure. By default, all.
         policy: Policies, as for `evaluate`, or "best constant" for optimised constant parameters. Default if there is
             no learner: random, all references, best constant, trained, and a replay of one of these.
-        learner: ppo, sac, cma, recipe (trains like `train`), or module:function for your own learner (see the guide).
+        learner: ppo_default and sac_default (stable-baselines3 with its defaults), ppo_64_envs, sac_64_envs, cma,
+            recipe (trains like `train`), or module:function for your own learner (see the guide).
         seeds: Number of trainings per learner, with seeds 0, 1, ...
         marks: Numbers of steps after which learners are measured. By default, 100000 and 300000; recipe is measured
             only at the largest mark, by default its own number of steps.
@@ -65,7 +66,7 @@ def run(
         whole("episodes", episodes, 2, results.MAX_EPISODES)
     names = [full_id(name) for name in ids] or all_ids()
     jobs = [job for env_id in names for job in entrants.jobs(env_id, policy, learner, seeds, marks, track, episodes)]
-    algorithms = {CONSTANT: "cma", entrants.RECIPE: "ppo"} | {name: name for name in LEARNERS}
+    algorithms = {CONSTANT: "cma", entrants.RECIPE: "ppo"} | {name: one.algorithm for name, one in LEARNERS.items()}
     names_used = {algorithms[job.name] for job in jobs if job.name in algorithms}
     check_installed(*(library for name in sorted(names_used) for library in ALGORITHMS[name].libraries))
     check_folder("folder", folder)  # before digests, which play a few episodes
@@ -168,7 +169,7 @@ def table(
 
 def show(rows: Sequence[tables.Row]) -> None:
     """Print all results as a table."""
-    columns = ("id", "entrant", "score", "on the scale", "least", "trainings", "failed episodes")
+    columns = ("id", "entrant", "score", "on the scale", "least", "trainings", "failed", "succeeded")
     names = {id(row): f"{row.name}, {row.track}, {row.mark:,} steps" if row.mark else row.name for row in rows}
     lines = [
         (
@@ -178,14 +179,17 @@ def show(rows: Sequence[tables.Row]) -> None:
             f"{cell.scaled.mean:z.2f}" if cell.scaled else "",
             f"{min(cell.points):z.3g}" if cell.points else "",
             f"{len(cell.lines)}{f' ({cell.broken} failed)' if cell.broken else ''}" if row.learns else "",
-            f"{cell.failed:.0%}" if cell.failed else "",
+            tables.percent(cell.failed or None),
+            tables.percent(cell.succeeded),
         )
         for env_id in all_ids()
         for row in rows
         if (cell := row.cells.get(env_id))
     ]
     means = [("mean of all", names[id(row)], "", tables.text(row.mean, (), ".2f")) for row in rows if row.mean]
-    title = "Mean scores with 95% intervals; on the scale 0 is the animal, and 1 the best"
+    title = (
+        "Mean scores with 95% intervals; on the scale 0 is the animal, and 1 the best; failed and successful episodes"
+    )
     show_table(columns, [*lines, *means], title, width=130)
 
 

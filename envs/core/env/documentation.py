@@ -201,16 +201,18 @@ def _figures(env_id: str | None) -> str:
     result = figures().get(env_id or "")
     if result is None:
         return ""
+    policies = result["policies"]
+    shares = [key for key in ("failed", "succeeded") if any(entry.get(key) is not None for entry in policies.values())]
     rows = [
         (
             name if entry["trainings"] < 2 else f"{name}, {entry['trainings']} training runs",
             f"{entry['mean']:.3g}",
             "{:.3g} .. {:.3g}".format(*entry["interval"]),
-            "" if entry["failed"] is None else f"{entry['failed']:.0%}",
+            *("" if entry.get(key) is None else f"{entry[key]:.0%}" for key in shares),
         )
-        for name, entry in result["policies"].items()
+        for name, entry in policies.items()
     ]
-    return _table(("policy", "mean score", "95% interval", "failed"), rows)
+    return _table(("policy", "mean score", "95% interval", *shares), rows)
 
 
 def _endings(task: Task, limit: int | None) -> str:
