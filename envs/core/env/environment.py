@@ -85,17 +85,19 @@ def clip_actions(actions, clipped):
 
 
 @kernel
-def smooth_actions(actions, previous, weight):
-    """Filter actions in place.
+def limit_actions(actions, previous, authority, weight):
+    """Multiply actions by the authority and filter them, in place.
 
     Args:
         actions ((B, n) float64): New actions; output.
-        previous ((B, n) float64): Filtered actions of the last step.
-        weight: Weight of the new actions.
+        previous ((B, n) float64): Output of the last step.
+        authority: Factor of the new actions.
+        weight: Weight of the new actions in the filter; 1: no filter.
     """
     for b in range(actions.shape[0]):
         for j in range(actions.shape[1]):
-            actions[b, j] = previous[b, j] + weight * (actions[b, j] - previous[b, j])
+            new = authority * actions[b, j]
+            actions[b, j] = new if weight == 1.0 else previous[b, j] + weight * (new - previous[b, j])
 
 
 @kernel
@@ -297,7 +299,7 @@ class TaskBatch:
         `terminated` or `over` must be called next.
 
         Args:
-            actions: Checked actions (B, n).
+            actions: Checked actions (B, n); residual ones are limited in place.
 
         Returns:
             observations, rewards
@@ -308,11 +310,9 @@ class TaskBatch:
         if np.count_nonzero(self.needs_reset):
             ids, resets = np.flatnonzero(~self.needs_reset), np.flatnonzero(self.needs_reset)
         self.queue.apply_due(rows, ids, task.animal.dt)
-        if task.authority != 1.0:
-            actions = task.authority * actions
-        if task.smoothing:
-            actions = actions.copy()
-            smooth_actions(actions, memory["action"], task.smoothing_weight)
+        if task.authority != 1.0 or task.smoothing:
+            previous = memory["action"] if task.smoothing else actions
+            limit_actions(actions, previous, task.authority, task.smoothing_weight)
         comparison = self._comparison if self._comparison is not None and self._comparison.steps else None
         if comparison is not None:
             comparison.command(actions, rows, memory, ids)
