@@ -85,6 +85,7 @@ class LampreyTask(Task):
     physiology = measures("lamprey", "LampreyTask")
     info_fields = dict.fromkeys(("centre", "work"), "copy")
     info_fields |= dict.fromkeys(("energy_spent", "distance", "economy", "priced_distance"), "f8")
+    reward_terms = {"distance": "``d / (L T)``", "energy": "``-{price:g} e / (L T)``"}
     drives = True
     residual_to = "the commands of a steered cord, which are those of zero actions"
     control_rate = 50.0
@@ -303,7 +304,10 @@ class LampreyTask(Task):
         before = memory.gained
         memory.energy += row.spent
         memory.gained = self.distance(row, memory) - self.price * memory.energy
-        return self.control_rate / self.length * (memory.gained - before)
+        reward = self.control_rate / self.length * (memory.gained - before)
+        memory.reward_energy = -self.control_rate / self.length * self.price * row.spent
+        memory.reward_distance = reward - memory.reward_energy
+        return reward
 
     def info(self, row: Any, memory: Any, info: Any) -> None:
         """Set energy (J), distances (m) and distance per energy (m/J) since the start."""
@@ -320,7 +324,7 @@ class Economy(LampreyTask):
 
     The lamprey of Ekeberg (1993) swims to a place that is {away:g} m away, up to 0.8 rad to either side of its
     direction. The time is {duration:g} s. ``info["distance"]`` is the largest approach since the start, without the
-    last {near:g} m.
+    last {near:g} m. ``info["is_success"]`` is true once the lamprey has been within these {near:g} m of the place.
 
     | hidden quantity       | range          | effect                                                           |
     |-----------------------|----------------|------------------------------------------------------------------|
@@ -358,6 +362,7 @@ class Economy(LampreyTask):
         "time_left": Field(1, "s", 5.0, "time until the end"),
     }
     memory_fields = {"place": "2f8", "nearest": "f8"}
+    info_fields = {"is_success": "?"}
 
     def start(self, episodes):
         values = super().start(episodes)
@@ -387,6 +392,10 @@ class Economy(LampreyTask):
 
     def distance(self, row, memory):
         return self.away - max(memory.nearest, self.near)
+
+    def info(self, row, memory, info):
+        super().info(row, memory, info)
+        info.is_success = memory.nearest <= self.near
 
 
 class Waypoints(LampreyTask):

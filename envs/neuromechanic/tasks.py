@@ -102,6 +102,8 @@ class HindlimbHold(NeuromechanicTask):
     * ``E``: mean squared activation of the muscles
 
     It rewards posture and force at the lowest activation. ``info["held"]`` is the time (s) since the start.
+    ``info["is_success"]`` is true after {seconds} s if the means of both errors are at most those where ``P`` and ``F``
+    are 1/2, a third of {posture_margin:g} rad and of {force_margin:g} N.
 
     ## Starting State
 
@@ -129,9 +131,11 @@ class HindlimbHold(NeuromechanicTask):
         "paw_force": "3f8",
         "push": "f8",
         "load": "f8",
+        "is_success": "?",
     }
     """Time since the start (s), deviation of the posture (rad, rms) and of the force (N), force on the paw, push and
     load (N)."""
+    reward_terms = {"posture": "``0.6 P``", "force": "``0.3 F``", "effort": "``0.1 (1 - E)``"}
     largest_shift, fastest_shift = 0.5, 2.0
     """Largest shift (rad) and, with an ``authority`` of 1, rate of shift (rad/s) of the reflex's reference posture in
     each joint."""
@@ -205,10 +209,11 @@ class HindlimbHold(NeuromechanicTask):
     def memory_fields(self) -> Mapping[str, str]:
         """Fields of the memory.
 
-        Time (s) and force (N) of each push; load and present push (N); shift of the reflex's reference posture (rad).
-        Deviations (rad) and rates (rad/s) of joints and deviation of paw force (N), from one delay ago to the present.
+        Time (s) and force (N) of each push; load and present push (N); shift of the reflex's reference posture (rad);
+        sums of the errors of posture (rad) and force (N). Deviations (rad) and rates (rad/s) of joints and deviation of
+        paw force (N), from one delay ago to the present.
         """
-        fields = {"push": f"({self.seconds},4)f8", "load": "3f8", "pushing": "3f8", "shift": "7f8"}
+        fields = {"push": f"({self.seconds},4)f8", "load": "3f8", "pushing": "3f8", "shift": "7f8", "errors": "2f8"}
         history = dict.fromkeys(("past_error", "past_rate"), f"({self.moments},7)f8")
         return {**fields, **history, "past_force": f"({self.moments},3)f8"}
 
@@ -276,10 +281,14 @@ class HindlimbHold(NeuromechanicTask):
 
     def reward(self, row: Any, memory: Any) -> Any:
         self.remember(row, memory)
+        memory.errors[0] += self.posture_error(memory)
+        memory.errors[1] += self.force_error(memory)
         posture = tolerance(self.posture_error(memory), 0.0, 0.0, self.posture_margin)
         force = tolerance(self.force_error(memory), 0.0, 0.0, self.force_margin)
         effort = total_square(row.activation) / len(row.activation)
-        return 0.6 * posture + 0.3 * force + 0.1 * (1.0 - effort)
+        memory.reward_posture, memory.reward_force = 0.6 * posture, 0.3 * force
+        memory.reward_effort = 0.1 * (1.0 - effort)
+        return memory.reward_posture + memory.reward_force + memory.reward_effort
 
     def remember(self, row: Any, memory: Any) -> None:
         """Append the present state to the delayed observations."""
@@ -310,6 +319,10 @@ class HindlimbHold(NeuromechanicTask):
         info.held = row.time
         info.posture_error, info.force_error = self.posture_error(memory), self.force_error(memory)
         info.push, info.load = math.sqrt(total_square(memory.pushing)), math.sqrt(total_square(memory.load))
+        count = row.time * self.control_rate
+        over = row.status == 0.0 and count > self.seconds * self.control_rate - 0.5
+        near = memory.errors[0] <= count * self.posture_margin / 3.0
+        info.is_success = over and near and memory.errors[1] <= count * self.force_margin / 3.0
         for i in range(3):
             info.paw_force[i] = row.reaction[i]
 
@@ -356,6 +369,8 @@ class StandGains(NeuromechanicTask):
 
     It rewards an upright posture with little effort and steady feet, for as long as the figure stands.
     ``info["survived"]`` is 1 until the figure falls, ``info["pushes"]`` the number of pushes that have begun.
+    ``info["is_success"]`` is true once more than half of the {pushes} pushes have begun, so that the figure has
+    withstood half of them.
 
     ## Starting State
 
@@ -388,8 +403,9 @@ class StandGains(NeuromechanicTask):
     """Distance of the feet (hip widths) and angle of the legs from the vertical (rad) at the start; positive work (J)
     and largest torque (N m) of the hips since the start, sampled at the ends of control periods."""
     info_fields = dict.fromkeys(("stance", "work", "largest_torque"), "copy")
-    info_fields |= {"survived": "f8", "push": "f8", "pushes": "i8", "slipping": "i8"}
+    info_fields |= {"survived": "f8", "push": "f8", "pushes": "i8", "slipping": "i8", "is_success": "?"}
     """1 while the figure stands; speed of the latest push (m/s); number of pushes so far and of slipping feet."""
+    reward_terms = {"survive": "1", "lean": "``-0.4 (1 - L)``", "effort": "``-0.1 T``", "slip": "``-0.1 S``"}
     arguments = {
         "scheme": "``semi_implicit``, which contacts require",
         "contacts": "contact solver: ``modes`` (default), ``staggered`` (the paper's) or ``sweep``",
@@ -490,7 +506,9 @@ class StandGains(NeuromechanicTask):
         lean = math.sqrt((row.q[2] ** 2 + (row.q[3] + memory.splay) ** 2 + (row.q[4] - memory.splay) ** 2) / 3.0)
         near = tolerance(lean, 0.0, 0.0, 0.5)
         effort = ((left / self.largest_torque) ** 2 + (right / self.largest_torque) ** 2) / 2.0
-        return 1.0 - 0.4 * (1.0 - near) - 0.1 * effort - 0.1 * (self.slipping(row) / len(row.mode))
+        memory.reward_survive, memory.reward_lean = 1.0, -0.4 * (1.0 - near)
+        memory.reward_effort, memory.reward_slip = -0.1 * effort, -0.1 * (self.slipping(row) / len(row.mode))
+        return memory.reward_survive + memory.reward_lean + memory.reward_effort + memory.reward_slip
 
     def ending(self, row: Any, memory: Any) -> Any:
         torso, left, right = row.q[2], row.q[3], row.q[4]
@@ -504,7 +522,7 @@ class StandGains(NeuromechanicTask):
             if row.pulse[k, 0] <= row.time:
                 info.pushes, latest = info.pushes + 1, k
         info.push = row.pulse[latest, 2] * 2.0 * row.pulse[latest, 1] / np.pi
-        info.slipping = self.slipping(row)
+        info.slipping, info.is_success = self.slipping(row), 2 * info.pushes > self.pushes
 
 
 class Pose(NeuromechanicTask):
@@ -533,6 +551,7 @@ class Pose(NeuromechanicTask):
     endings = {ModelEnding.RANGE_LEFT: Ending("a joint has left its range")}
     memory_fields = {"goal": "f8"}
     info_fields = {"goal": "copy", "error": "f8"}
+    reward_terms = {"precision": "``1 / (1 + 9 (error / {margin:g})^2)``", "effort": "``-0.05 E``"}
     margin = 0.5
     """Distance from the goal, rad or m, at which the reward's first term is 0.1."""
     arguments = {
@@ -626,7 +645,9 @@ class Pose(NeuromechanicTask):
 
     def reward(self, row: Any, memory: Any) -> Any:
         effort = total_square(row.activation) / max(len(row.activation), 1)
-        return tolerance(abs(self.error(row, memory)), 0.0, 0.0, self.margin) - 0.05 * effort
+        memory.reward_precision = tolerance(abs(self.error(row, memory)), 0.0, 0.0, self.margin)
+        memory.reward_effort = -0.05 * effort
+        return memory.reward_precision + memory.reward_effort
 
     def ending(self, row: Any, memory: Any) -> Any:
         for i in range(len(row.q)):

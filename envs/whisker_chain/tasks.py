@@ -378,6 +378,12 @@ class Localize(PegTask):
     the touch (s), number of periods since then, rate added by actions (rad/s), and M, Fx, Fy (N m, N): of the last
     period, or, from half of ``wait`` on, their sum."""
     info_fields = {"committed": "copy", "is_success": "?", "error": "f8", "place_error": "f8"}
+    reward_terms = {
+        "answer": "``A``",
+        "push": "``-{push_cost:g} J``",
+        "hurt": "``-{hurt_price:g} H``",
+        "effort": "``-{effort_price:g} E``",
+    }
     answers = {
         "place": ActionField(1, 0.2, 1.0, "lengths", "estimate of the peg's distance from the base", "peg_place"),
         "bearing": ActionField(1, -0.35, 0.55, "rad", "estimate of the peg's bearing", "peg_bearing"),
@@ -488,15 +494,16 @@ class Localize(PegTask):
         return tolerance(self.error(memory), 0.0, 0.01, 0.1) * haste
 
     def reward(self, row, memory):
-        value = super().reward(row, memory) - self.effort_price * memory.exertion
+        memory.reward_push = super().reward(row, memory)
+        memory.reward_effort = -self.effort_price * memory.exertion
         force = row.contact_sum[0] * self.control_rate
-        value -= self.hurt_price * max(force / self.gentle - 1.0, 0.0)
-        prize, memory.held = 0.0, memory.held + 1.0 if memory.answer[2] > 0.0 else 0.0
+        memory.reward_hurt = -self.hurt_price * max(force / self.gentle - 1.0, 0.0)
+        memory.reward_answer, memory.held = 0.0, memory.held + 1.0 if memory.answer[2] > 0.0 else 0.0
         if math.isinf(memory.committed) and memory.held >= max(np.rint(self.commitment * self.control_rate), 1.0):
             memory.committed = row.time
-            prize = self.worth(row, memory)
+            memory.reward_answer = self.worth(row, memory)
         self.listen(row, memory)
-        return value + prize
+        return memory.reward_push + memory.reward_effort + memory.reward_hurt + memory.reward_answer
 
     def ending(self, row, memory):
         if math.isinf(memory.committed):
@@ -540,7 +547,8 @@ class Tap(PegTask):
 
     A touch is valid if the base angle has been below {behind:g} rad before it in the window; earlier touches only add
     to ``J``. The return is the mean of the final grades of all windows. ``info["taps"]`` is the number of windows with
-    a valid touch and ``info["pushed"]`` the total impulse (N s).
+    a valid touch and ``info["pushed"]`` the total impulse (N s). ``info["is_success"]`` is true after a valid touch in
+    each of the {taps} windows.
     """
 
     approach, threshold = 1.6, 0.8e-6
@@ -559,7 +567,8 @@ class Tap(PegTask):
     """In this window: whether the base has been behind, whether a touch has counted, the push (N s), and whether the
     animal's own controller has turned back. Windows with a tap; number of the window; smallest and last base angle
     (rad) at which the peg was felt."""
-    info_fields = {"taps": "copy"}
+    info_fields = {"taps": "copy", "is_success": "?"}
+    reward_terms = {"touch": "1 / {taps} in the step with a valid touch", "push": "loss of grade by the push"}
 
     def action_fields(self, mode=None):
         if (mode or self.actions) != "residual":
@@ -606,6 +615,10 @@ class Tap(PegTask):
         if self.actions == "residual":
             observation.ahead[0] = min(memory.known - row.link_angle[0], 0.5)
 
+    def info(self, row, memory, info):
+        super().info(row, memory, info)
+        info.is_success = memory.taps >= self.taps
+
     def grade(self, memory: Any) -> Any:
         """Return the grade of the current window."""
         return memory.tapped / (1.0 + memory.push / MICRO)
@@ -614,10 +627,13 @@ class Tap(PegTask):
         super().reward(row, memory)
         push, before, number = row.contact_sum[0], self.grade(memory), self.windows(row)
         memory.push += push
+        memory.reward_touch = 0.0
         if push > 0.0 and memory.back > 0.0 and memory.tapped == 0.0:
             memory.tapped = 1.0
             memory.taps += 1.0
+            memory.reward_touch = 1.0 / self.taps
         change = (self.grade(memory) - before) / self.taps
+        memory.reward_push = change - memory.reward_touch
         # A new window starts without a grade.
         if number > memory.number:
             memory.tapped = memory.push = memory.turned = memory.back = 0.0
@@ -638,7 +654,8 @@ class SmoothTask(WhiskerTask):
     """Sum of errors; amplitudes, frequencies (Hz) and initial phases (rad) of three sines."""
     precision: tuple[float, float]
     """Largest error with full reward, and the additional error at which the reward is 0.1."""
-    info_fields = {"error": "f8"}
+    info_fields = {"error": "f8", "is_success": "?"}
+    reward_terms = {"precision": "``1 / (1 + 9 e^2)``", "effort": "``-{effort_price:g} E``"}
 
     @abstractmethod
     def distance(self, row: Any, memory: Any) -> Any:
@@ -647,12 +664,20 @@ class SmoothTask(WhiskerTask):
     def reward(self, row: Any, memory: Any) -> Any:
         distance = self.distance(row, memory)
         memory.error += distance
-        near = tolerance(distance, 0.0, self.precision[0], self.precision[1])
-        return near - self.effort_price * memory.exertion
+        memory.reward_precision = tolerance(distance, 0.0, self.precision[0], self.precision[1])
+        memory.reward_effort = -self.effort_price * memory.exertion
+        return memory.reward_precision + memory.reward_effort
 
     def info(self, row, memory, info):
         super().info(row, memory, info)
         info.error = memory.error / self.periods(row)
+        over = row.status == 0.0 and row.time > self.duration - 0.5 / self.control_rate
+        info.is_success = over and info.error <= self.largest_error
+
+    @property
+    def largest_error(self) -> float:
+        """Largest mean error of a success, at which the first term of the reward is 1/2."""
+        return self.precision[0] + self.precision[1] / 3.0
 
     def sines(self, memory: Any, time: Any) -> Any:
         """Return the sum of the sines at a time (s) minus that at time 0, in the unit of ``swing``."""
@@ -691,7 +716,8 @@ class Hold(SmoothTask):
     * ``E``: squared difference of command and muscle, in units of the largest command
 
     It rewards a constant moment at little effort. ``info["error"]`` and ``info["effort"]`` are the means of ``d`` (N m)
-    and ``E`` since the start.
+    and ``E`` since the start. ``info["is_success"]`` is true after {duration:g} s if the mean of ``d`` is at most
+    {largest_error_shown:.3f} uN m, where the reward without effort is 1/2.
 
     ## Starting State
 
@@ -739,6 +765,11 @@ class Hold(SmoothTask):
     def distance(self, row, memory):
         return abs(self.wrench(row, 0) - memory.goal)
 
+    @property
+    def largest_error_shown(self) -> float:
+        """Largest mean error of a success, uN m."""
+        return self.largest_error / MICRO
+
 
 class Whisk(SmoothTask):
     """Follow a moving goal with the tip in free air.
@@ -768,7 +799,8 @@ class Whisk(SmoothTask):
     * ``E``: squared difference of command and muscle, in units of the largest command
 
     It rewards precision at little effort. ``info["error"]`` and ``info["effort"]`` are the means of ``d`` (rad) and
-    ``E`` since the start.
+    ``E`` since the start. ``info["is_success"]`` is true after {duration:g} s if the mean of ``d`` is at most
+    {largest_error:.3f} rad, where the reward without effort is 1/2.
 
     ## Starting State
 

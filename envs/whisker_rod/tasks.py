@@ -92,6 +92,8 @@ class RodTask(Task):
     """Initial speed of the plate, m/s."""
     start_distance = (0.98, 0.99)
     """Range of the initial distance of the plate, lengths."""
+    enough = 0.5
+    """Fraction of an episode with full reward that is a success."""
 
     def __init__(
         self,
@@ -213,7 +215,7 @@ class Sweep(RodTask):
     * ``A``: commanded change of the distance, by reflex and action, in units of the largest change
 
     It rewards contact near the middle distance without jerks at the limit. ``info["held"]`` is the fraction of the
-    episode's {duration:g} s in contact inside the window.
+    episode's {duration:g} s in contact inside the window. ``info["is_success"]`` is true once it is {enough:g}.
 
     ## Starting State
 
@@ -237,7 +239,8 @@ class Sweep(RodTask):
     memory_fields |= dict.fromkeys(("asked", "felt_swing", "reflex_way"), "f8")
     """Swing: amplitude (lengths) and frequency (Hz). Displacement (lengths) commanded and reached; number of periods
     held; change commanded in this period, in units of the largest. Reflex: felt swing and its commands (lengths)."""
-    info_fields = {"contact": "copy", "held": "f8"}
+    info_fields = {"contact": "copy", "held": "f8", "is_success": "?"}
+    reward_terms = {"contact": "``C W``", "effort": "``-{effort_price:g} A^2``"}
     lag_ms = 1e3 * LAG
     authority = 0.2
     largest_change = 3e-3
@@ -299,11 +302,14 @@ class Sweep(RodTask):
 
     def worth(self, row, memory):
         memory.periods_held += self.inside(row, 0.0) * row.contact
-        return self.inside(row, self.margin) * row.contact - self.effort_price * memory.asked**2
+        memory.reward_contact = self.inside(row, self.margin) * row.contact
+        memory.reward_effort = -self.effort_price * memory.asked**2
+        return memory.reward_contact + memory.reward_effort
 
     def info(self, row, memory, info):
         super().info(row, memory, info)
         info.held = memory.periods_held / (self.duration * self.control_rate)
+        info.is_success = info.held >= self.enough
 
 
 class Regulate(RodTask):
@@ -339,7 +345,7 @@ class Regulate(RodTask):
       within {near:g}, a factor of 1.26 in power, and 0.1 at a distance of 0.35
 
     It rewards precision. ``info["error"]`` is the level minus the goal, and ``info["held"]`` the fraction of the
-    episode's {duration:g} s within {near:g} of the goal.
+    episode's {duration:g} s within {near:g} of the goal. ``info["is_success"]`` is true once it is {enough:g}.
     """
 
     options = {"goal": Option(-3.0, 3.0, "log10 (nN m)^2", "constant level to hold")}
@@ -354,7 +360,8 @@ class Regulate(RodTask):
     """Speed (m/s) and distance (lengths) that the plate approaches. Current goal, later goals, and the number of
     periods close to the goal. Mean power, true and sensed, (N m)^2. Of the animal's own controller: logarithm of a
     factor of the speed."""
-    info_fields = {"goal": "copy", "error": "f8", "held": "f8"}
+    info_fields = {"goal": "copy", "error": "f8", "held": "f8", "is_success": "?"}
+    reward_terms = {"precision": "``1 / (1 + 9 e^2)``"}
     band = BANDS.index(200.0)
     goals = (-0.2, 1.1)
     """Range of the goals, log10 (nN m)^2."""
@@ -438,7 +445,8 @@ class Regulate(RodTask):
         memory.felt_power += self.newest * (10.0 ** (memory.band_level[self.band] - 18.0) - memory.felt_power)
         error = self.error(row, memory)
         memory.periods_held += tolerance(error, -self.near, self.near, 0.0)
-        return tolerance(error, -self.near, self.near, self.margin)
+        memory.reward_precision = tolerance(error, -self.near, self.near, self.margin)
+        return memory.reward_precision
 
     def sense(self, row, memory, observation):
         super().sense(row, memory, observation)
@@ -449,3 +457,4 @@ class Regulate(RodTask):
         super().info(row, memory, info)
         info.error = self.error(row, memory)
         info.held = memory.periods_held / (self.duration * self.control_rate)
+        info.is_success = info.held >= self.enough

@@ -55,6 +55,9 @@ MAX_WEIGHT = 3.0
 JOINTS = 24
 """Number of joints of the paper's worm."""
 
+FAILURE = {"failure": "in the step in which an episode fails, the whole reward"}
+"""Term of rewards that lower the return of failed episodes to a fixed value."""
+
 MODES = 6
 """Number of cosines of the action modes ``modes`` and ``residual``; at most the number of joints."""
 
@@ -330,7 +333,13 @@ class WormTask(Task):
         memory.crossed = 1.0 if self.crosses(row) else 0.0
         before = memory.return_so_far
         memory.return_so_far = self.return_so_far(row, memory)
-        return memory.return_so_far - before
+        reward = memory.return_so_far - before
+        self.set_terms(reward, row, memory)
+        return reward
+
+    def set_terms(self, reward: Any, row: Any, memory: Any) -> None:
+        """Set the terms of a ``reward`` in the memory, if there are ``reward_terms``."""
+        return
 
     def crosses(self, row: Any) -> Any:
         """Return whether the body crosses itself."""
@@ -389,6 +398,7 @@ class Forward(WormTask):
     hidden: Mapping[str, Hidden] = {"curl": Hidden(-0.15, 0.15, paper=0.0)}
     memory_fields = {"goal": "2f8", "start": "2f8", "paid": "f8", "heat": "f8", "curl": "f8", **REMEMBERED}
     info_fields = dict.fromkeys(("distance", "speed", "power", "heat", "priced_speed", "cost_of_transport"), "f8")
+    reward_terms = {"speed": "``v``", "power": "``-c P``", "heat": "``-c H``", **FAILURE}
 
     @property
     def price_shown(self) -> str:
@@ -424,6 +434,14 @@ class Forward(WormTask):
         if self.fails(row, memory):
             return self.failure_return
         return 1e3 * self.control_rate * (self.distance(row, memory) - memory.paid)
+
+    def set_terms(self, reward, row, memory):
+        price = 1e3 * self.control_rate * self.own_speed / (4.0 * self.own_power)
+        failed = self.fails(row, memory)
+        memory.reward_power = 0.0 if failed else -price * row.muscle_work
+        memory.reward_heat = 0.0 if failed else -price * row.muscle_effort * (self.own_power / self.own_effort)
+        memory.reward_failure = reward if failed else 0.0
+        memory.reward_speed = reward - memory.reward_power - memory.reward_heat - memory.reward_failure
 
     def info(self, row, memory, info):
         distance, time = self.distance(row, memory), max(row.time, 0.5 * self.animal.dt)
@@ -539,6 +557,12 @@ class Reach(WormTask):
     observation_fields = {"target": Field(2, "m", 2e-3, "target relative to the head, along and to the left of it")}
     memory_fields = {"target": "2f8", "way": "f8", **REMEMBERED}
     info_fields = {"distance": "f8", "is_success": "?"}
+    reward_terms = {
+        "progress": "increase of ``1 - d / d0``",
+        "time": "cost of the time",
+        "work": "cost of the work",
+        **FAILURE,
+    }
     own_time, own_energy = 13.9, 17.9e-9
     """Time (s) and muscle work (J) of the reference until the target."""
     own_energy_nj = 1e9 * own_energy
@@ -598,6 +622,13 @@ class Reach(WormTask):
         paid = self.haste * row.time / self.own_time + self.effort * memory.energy / self.own_energy
         return self.failure_return if self.fails(row, memory) else 1.0 - remaining - paid
 
+    def set_terms(self, reward, row, memory):
+        failed = self.fails(row, memory)
+        memory.reward_time = 0.0 if failed else -self.haste / (self.own_time * self.control_rate)
+        memory.reward_work = 0.0 if failed else -self.effort * row.muscle_work / self.own_energy
+        memory.reward_failure = reward if failed else 0.0
+        memory.reward_progress = reward - memory.reward_time - memory.reward_work - memory.reward_failure
+
     def ending(self, row, memory):
         return WormEnding.REACHED if self.distance(row, memory) <= self.radius else super().ending(row, memory)
 
@@ -637,6 +668,9 @@ class Recorded(WormTask):
             "friction_perpendicular": usual.friction_perpendicular * drag,
             "friction_parallel": usual.friction_parallel * drag,
         }
+
+    def fails(self, row, memory):
+        return row.status != 0.0
 
     def info(self, row, memory, info):
         info.crossed = memory.crossed != 0.0
@@ -698,6 +732,8 @@ class Escape(Recorded):
     indices = {"stage": range(3)}
     info_fields = dict.fromkeys(("side", "stage", "reversed", "turned", "run"), "copy")
     info_fields |= {"progress": "f8", "is_success": "?"}
+    reward_terms = {**Reach.reward_terms, "progress": "increase of ``0.2 A + 0.4 B + 0.4 C``"}
+    set_terms = Reach.set_terms
     endings = {WormEnding.ESCAPED: Ending("the worm has escaped", success=True)}
     own_time, own_energy = 11.5, 5.9e-9
     """Time (s) and muscle work (J) of the recorded commands."""
@@ -747,7 +783,7 @@ class Escape(Recorded):
             complete = memory.reversed >= self.retreat if stage == 0.0 else memory.turned >= self.turn
             memory.stage = stage + 1.0 if complete else stage
         paid = self.haste * row.time / self.own_time + self.effort * memory.energy / self.own_energy
-        return self.failure_return if row.status != 0.0 else self.progress(row, memory) - paid
+        return self.failure_return if self.fails(row, memory) else self.progress(row, memory) - paid
 
     def advanced(self, before: Any, present: Any, most: Any, whole: Any) -> Any:
         """Return the progress of a stage: ``present``, limited to ``before`` .. ``before + most`` and to ``whole``."""
@@ -818,6 +854,7 @@ class Follow(Recorded):
     observation_fields = {"path": Field(2 * len(ahead), "m", 0.5e-3, _meaning)}
     memory_fields = {"origin": "2f8", "heading": "f8"}
     info_fields = {"error": "f8", "is_success": "?"}
+    reward_terms = {"precision": "``N``", "power": "``-{effort:g} P / P0``"}
 
     def __init__(self, turn: str = "omega_turn", **arguments: Any) -> None:
         choice("turn", turn, RECORDED)
@@ -877,6 +914,10 @@ class Follow(Recorded):
     def return_so_far(self, row, memory):
         near = tolerance(self.error(row, memory), 0.0, 0.02e-3, 0.2e-3)
         return memory.return_so_far + near - self.effort * row.muscle_work / self.own_work
+
+    def set_terms(self, reward, row, memory):
+        memory.reward_power = -self.effort * row.muscle_work / self.own_work
+        memory.reward_precision = reward - memory.reward_power
 
     def complete(self, row: Any) -> Any:
         """Return whether the path is complete."""

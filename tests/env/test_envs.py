@@ -287,7 +287,7 @@ def test_reference_finishes_its_episode(env_id):
         assert np.isfinite(result.info["committed"]).all()
         return
     assert result.failures == [None] * 32
-    if "is_success" in result.info:
+    if any(ending.success for ending in task_of(env_id).endings.values()):
         assert result.info["is_success"].all()
 
 

@@ -65,6 +65,13 @@ class NoReturn(Turn):
         memory.turned = 0.0
 
 
+class WrongTerms(Turn):
+    reward_terms = {"angle": "angle turned", "rest": "0"}
+
+    def set_terms(self, reward, row, memory):
+        memory.reward_angle = reward + 0.5
+
+
 class UnknownReport(Turn):
     score = Score("return")
     info_fields = {"turnd": "copy"}
@@ -152,6 +159,7 @@ def test_an_unknown_score_is_told_at_once():
         (Unset, "sense leaves observation.direction unset"),
         (Changing, "sense and info must not change"),
         (NoReturn, "reward returned no finite number"),
+        (WrongTerms, r"its terms add up to 0.5.*: set memory.reward_NAME for each NAME .*\(angle, rest\), or remove"),
         (UnknownReport, "info_fields to copy must be fields of memory or row, got 'turnd'"),
         (SetsItself, "degrees cannot be set in a hook"),
         (WholeArrays, r"test_hooks\.py, line \d+: a hook cannot be compiled"),

@@ -84,11 +84,12 @@ def sections(task: Task) -> dict[str, str]:
         texts |= dict(zip(parts[1::2], map(str.strip, parts[2::2]), strict=True))
     if set(texts) != set(HEADINGS):
         raise ValueError(f"docstring of {type(task).__name__} must have the headings {HEADINGS}, got {tuple(texts)}")
+    return {name: filled(text, task) for name, text in texts.items()}
 
-    def value(match: re.Match[str]) -> str:
-        return format(getattr(task, match[1]), match[2] or "")
 
-    return {name: re.sub(r"\{(\w+)(?::([^}]*))?\}", value, text) for name, text in texts.items()}
+def filled(text: str, task: Task) -> str:
+    """Replace ``{name}`` and ``{name:format}`` in a text by attributes of the task."""
+    return re.sub(r"\{(\w+)(?::([^}]*))?\}", lambda match: format(getattr(task, match[1]), match[2] or ""), text)
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -171,8 +172,18 @@ def _rewards(task: Task, description: str, env_id: str | None, threshold: float 
         text += f" On the normalised scale, {scale['floor']:g} is 0 and {scale['best']:g} is 1 ({scale['why']})."
     if threshold is not None:
         text += f" The task counts as solved at a return of {threshold:g}."
-    table = _figures(env_id)
-    return f"{description}\n\n{text}" + (f"\n\n{table}" if table else "")
+    parts = [description, _terms(task), text, _figures(env_id)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _terms(task: Task) -> str:
+    """Return a table of the terms of the reward; empty if the task has none."""
+    if not task.reward_terms:
+        return ""
+    texts = (filled(text, task) for text in task.reward_terms.values())
+    return "``info`` has the terms of the step's reward, which is their sum:\n\n" + _table(
+        ("key", "term"), zip((f"``{name}``" for name in task.reward_fields), texts, strict=True)
+    )
 
 
 @cache

@@ -22,7 +22,7 @@ from ..kernels.cache import compile_ahead
 from ..kernels.jit import kernel
 from ..model.animal import MAX_STEPS
 from ..model.control import Event, EventQueue
-from .hooks import FAULTS, LIMIT, Comparison, interned, is_foreign, try_hooks
+from .hooks import FAULTS, LIMIT, Comparison, columns, interned, is_foreign, try_hooks
 from .options import ResetOptions, Values
 from .task import SPLITS, Layout, Task, load_task, task_arguments
 
@@ -222,6 +222,8 @@ class TaskBatch:
         """Copies of the last rows and memories of the episodes that ended in a step with autoreset mode SAME_STEP."""
         self._observations: NDArray[Any] | None = None
         self._infos: NDArray[Any] | None = None
+        self._viewed: NDArray[Any] | None = None
+        self._views: list[tuple[str, NDArray[Any], bool]] = []
         self.ids = np.arange(count)
         self.needs_reset = np.ones(count, np.bool_)
         """Whether the episode of a row has ended, or has not begun."""
@@ -366,8 +368,19 @@ class TaskBatch:
         """Return a copy of the stacked observations of all rows."""
         return self.frames.reshape(len(self.frames), -1).copy()
 
-    def infos(self) -> NDArray[Any]:
-        """Return the quantities in the info of all rows, as records (B,)."""
+    def infos(self) -> dict[str, NDArray[Any]]:
+        """Return the quantities in the info of all rows, each (B, ...)."""
+        return columns(self._records())
+
+    def info(self) -> dict[str, Any]:
+        """Return the quantities in the info of the only row."""
+        records = self._records()
+        if records is not self._viewed:
+            self._viewed = records
+            self._views = [(name, records[name], records[name].ndim > 1) for name in records.dtype.names or ()]
+        return {name: view[0].copy() if shaped else view[0] for name, view, shaped in self._views}
+
+    def _records(self) -> NDArray[Any]:
         infos, self._infos = self._infos, None
         return self.task.hooks.close(self.rows, self.memory, False)[3] if infos is None else infos
 
@@ -754,8 +767,7 @@ class BodyEnv(EnvMixin, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]])
         self._close_window()
 
     def _info(self) -> dict[str, Any]:
-        infos = self.batch.infos()
-        info = {name: infos[name][0] for name in infos.dtype.names or ()}
+        info = self.batch.info()
         info["failure"] = self.batch.failures()[0]
         return info
 

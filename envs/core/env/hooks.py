@@ -123,7 +123,7 @@ class CompiledTask:
         self._methods: dict[Any, tuple[Any, bool]] = {}
         self._sensed_type = np.dtype([(name, "f8", (field.size,)) for name, field in task.layout.fields.items()])
         shapes = {**(task.animal.state.fields or {}), **(task.memory.fields or {})}
-        types = dict(task.info_fields)
+        types = task.info_fields | dict.fromkeys(task.reward_fields, "copy")
         copied = [name for name, form in types.items() if form == "copy"]
         for name in copied:
             if name not in shapes:
@@ -143,7 +143,7 @@ class CompiledTask:
             [np.broadcast_to(field.scale, field.size) for field in task.layout.fields.values()]
         )
         self._constants = self._record()
-        self._sensed: dict[int, tuple[NDArray[Any], NDArray[np.float64]]] = {}
+        self._buffers: dict[int, tuple[NDArray[Any], ...]] = {}
         self.blank = 0.0
         """Value of the observation's entries before `sense`."""
 
@@ -163,15 +163,20 @@ class CompiledTask:
         """Return rewards (B,), endings (B,), observations (B, d) and infos (B,) at the end of a control period.
 
         Rewards and observations that are not finite become 0, with an ending in `FAULTS`. If the rows have not
-        ``moved``, rewards and endings are undefined, observations may be NaN, and the memory does not change.
+        ``moved``, rewards and endings are undefined, observations may be NaN, and the memory does not change. If they
+        have, the next call overwrites the infos.
         """
         count = len(rows)
-        if count not in self._sensed:
-            sensed = np.zeros(count, interned(self._sensed_type))
-            self._sensed[count] = sensed, sensed.view(np.float64).reshape(count, -1)
+        if count not in self._buffers:
+            sensed, infos = np.zeros(count, interned(self._sensed_type)), np.zeros(count, self._info_type)
+            self._buffers[count] = sensed, sensed.view(np.float64).reshape(count, -1), infos, infos.view(np.uint8)
+        sensed, numbers, infos, octets = self._buffers[count]
+        if moved:
+            octets.fill(0)
+        else:
+            infos = np.zeros(count, self._info_type)
         rewards, endings = np.empty(count), np.empty(count)
-        observations, infos = np.empty((count, len(self._scale)), np.float32), np.zeros(count, self._info_type)
-        sensed, numbers = self._sensed[count]
+        observations = np.empty((count, len(self._scale)), np.float32)
         arrays = self._wrapped(sensed), numbers, self.blank, self._scale, observations, self._wrapped(infos)
         self._loops[2](*self._records(rows, memory), moved, rewards, endings, *arrays)
         return rewards, endings, observations, infos
@@ -179,7 +184,7 @@ class CompiledTask:
     def sensed(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[Any]:
         """Return the sensed values in SI, as records (B,) with the fields of the observation."""
         self.close(rows, memory, False)
-        return self._sensed[len(rows)][0].copy()
+        return self._buffers[len(rows)][0].copy()
 
     def observe(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float32]:
         """Return the observations (B, d) of rows."""
@@ -606,15 +611,16 @@ def try_hooks(task: Any, rows: NDArray[Any], memory: NDArray[Any]) -> None:
     """Run each hook of a task once as plain Python, so that mistakes raise Python's own errors.
 
     Raises:
-        TypeError: If a hook raises an error or returns no number, `sense` or `info` changes row or memory, or `sense`
-            does not set a field of the observation. The message names the task.
+        TypeError: If a hook raises an error or returns no number, the terms of the reward do not add up to it, `sense`
+            or `info` changes row or memory, or `sense` does not set a field of the observation. The message names the
+            task.
     """
     rows, memory = rows[:1].copy(), memory[:1].copy()
     name = type(task).__name__
     hooks = CompiledTask(task, compiled=False)
     try:
         hooks.command(np.zeros((1, task.action_size)), rows, memory)
-        _, endings, *_ = hooks.close(rows, memory)
+        rewards, endings, _, infos = hooks.close(rows, memory)
         hooks.blank = np.nan
         before = rows.tobytes(), memory.tobytes()
         sensed = hooks.sensed(rows, memory)
@@ -622,6 +628,12 @@ def try_hooks(task: Any, rows: NDArray[Any], memory: NDArray[Any]) -> None:
         raise _explained(task, error) from error
     if endings[0] in FAULTS:
         raise TypeError(f"{name}: {FAULTS[endings[0]]}")
+    terms = sum(infos[each][0] for each in task.reward_fields)
+    if task.reward_fields and not math.isclose(terms, rewards[0], rel_tol=1e-6, abs_tol=1e-9):
+        raise TypeError(
+            f"{name}: reward returned {rewards[0]}, but its terms add up to {terms}: set memory.reward_NAME for each "
+            f"NAME in reward_terms ({', '.join(task.reward_terms)}), or remove it by an entry of None"
+        )
     if before != (rows.tobytes(), memory.tobytes()):
         raise TypeError(f"{name}: sense and info must not change row or memory")
     for field in sensed.dtype.names or ():

@@ -313,6 +313,9 @@ class Task(ABC):
     info_fields: Mapping[str, str] = {"time": "copy"}
     """Fields of the info: the NumPy type of a field that `info` sets, or ``"copy"`` for a field of the memory or the
     row."""
+    reward_terms: Mapping[str, str] = {}
+    """Terms of the reward, which is their sum, and their formulas for the documentation. `reward` sets
+    ``memory.reward_NAME`` for each, and the info has a copy of it."""
     authority = 1.0
     """Share of the residual's whole range that an action of 1 commands with ``actions="residual"``."""
     smoothing = 0.0
@@ -333,7 +336,7 @@ class Task(ABC):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        for name in ("options", "hidden", "endings", "info_fields", "arguments"):
+        for name in ("options", "hidden", "endings", "info_fields", "reward_terms", "arguments"):
             entries: dict[Any, Any] = {}
             for table in (*(getattr(base, name, {}) for base in reversed(cls.__bases__)), vars(cls).get(name, {})):
                 entries |= table
@@ -400,7 +403,12 @@ class Task(ABC):
     @cached_property
     def memory(self) -> np.dtype[Any]:
         """Record type of the memory of a row."""
-        return np.dtype(list(self.gathered("memory_fields").items()))
+        return np.dtype(list((self.gathered("memory_fields") | dict.fromkeys(self.reward_fields, "f8")).items()))
+
+    @property
+    def reward_fields(self) -> list[str]:
+        """Names of the terms of the reward in memory and info."""
+        return [f"reward_{name}" for name in self.reward_terms]
 
     @cached_property
     def action_size(self) -> int:

@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arguments import shown, whole
 from .environment import BodyEnv, EnvMixin, TaskBatch, render_modes
-from .hooks import columns
 
 
 def _is_seed(value: Any) -> bool:
@@ -207,7 +206,7 @@ class BodyVectorEnv(EnvMixin, VectorEnv[NDArray[np.float32], NDArray[np.float32]
     def _info(self, mask: NDArray[np.bool_]) -> dict[str, Any]:
         """Return the info of the rows in ``mask`` in Gymnasium's form, each key with a mask of its rows."""
         info: dict[str, Any] = {}
-        for name, value in (columns(self.batch.infos()) | {"failure": self.batch.failures()}).items():
+        for name, value in (self.batch.infos() | {"failure": self.batch.failures()}).items():
             if mask is not self._everyone:
                 value = np.where(mask.reshape(-1, *[1] * (value.ndim - 1)), value, np.zeros((), value.dtype))
             info[name], info[f"_{name}"] = value, mask
