@@ -356,7 +356,8 @@ class StandGains(NeuromechanicTask):
     actions are the paper's reflex.
 
     The episode fails when torso or a leg leans by more than {largest_lean:g} rad, or when the hips are lower than 0.4
-    leg lengths.
+    leg lengths. Most falls of the paper's reflex end with a kick. One foot lifts off, the late reflex swings the free
+    leg with the largest torque, and the recoil throws the figure into the air for the last 0.15 to 0.2 s.
 
     ## Rewards
 

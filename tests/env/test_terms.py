@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 from ids import ADDED, IDS
 
+from gymnosoma.agents.policies.evaluation import evaluate
+from gymnosoma.agents.policies.lookup import find_policy
 from gymnosoma.envs import tolerance
 
 
@@ -97,3 +99,25 @@ def test_terms_have_their_meaning(name):
         if terminated or truncated:
             break
     assert all(sums.values())
+
+
+SUCCESSES = {
+    "LampreyEconomy-v0": "wave",
+    "WhiskerTap-v0": "remembers",
+    "WhiskerHold-v0": "trained",
+    "WhiskerWhisk-v0": "foresees",
+    "WhiskerSweep-v0": "trained",
+    "WhiskerRegulate-v0": "trained",
+    "HindlimbHold-v0": "trained",
+    "StandGains-v0": "trained",
+}
+"""Policies that often succeed, where a success does not end the episode."""
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", SUCCESSES)
+def test_successes_can_be_reached_but_not_by_chance(name):
+    env_id = f"gymnosoma/{name}"
+    trained = evaluate(env_id, find_policy(env_id, SUCCESSES[name]), episodes=16)
+    chance = evaluate(env_id, find_policy(env_id, "random"), episodes=16, authority=1.0, smoothing=0.0)
+    assert trained.info["is_success"].mean() > 0.2 > chance.info["is_success"].mean()
