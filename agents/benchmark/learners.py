@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from gymnosoma.envs.core.arguments import choice
 
 from ..learning.search import Evolution
-from ..policies.card import WEIGHTS, check_size
+from ..policies.card import WEIGHTS, check_size, read_weights
 from ..policies.evaluation import rollout
 from ..policies.networks import ACTIVATIONS, Network, NetworkAgent
 
@@ -35,15 +35,24 @@ class NetworkPolicy(NetworkAgent):
 
 
 def load(folder: Path) -> NetworkPolicy:
-    """Read a policy. Its file contains no executable code."""
+    """Read a policy. Its file contains no executable code.
+
+    Raises:
+        ValueError: If the tensors are not those of a network; the message names a tensor with its shape.
+    """
     from safetensors import safe_open
 
-    check_size(folder / WEIGHTS)
-    with safe_open(folder / WEIGHTS, "np") as file:
-        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a dictionary
+    path = folder / WEIGHTS
+    check_size(path)
+    with safe_open(path, "np") as file:
+        shapes = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
         metadata = file.metadata() or {}
     activation = metadata.get("activation", "Tanh")
     choice("activation", activation, ACTIVATIONS)
+    biases = [shapes.get(f"layers.{k}.bias", ()) for k in range(max(1, len(shapes) // 2))]
+    inputs = shapes.get("layers.0.weight", ())[-1:]
+    sizes = [each[0] if each else 1 for each in (inputs, *biases)]
+    tensors = read_weights(path, Network.shapes(sizes))
     return NetworkPolicy(Network.from_tensors(tensors, activation), metadata.get("squashed") == "True")
 
 

@@ -32,7 +32,7 @@ from .agent import Agent, reference_policy
 from .answers import AnsweringAgent, Answers
 from .evaluation import Summary
 from .networks import ACTIVATIONS, Network, NetworkAgent
-from .registry import ALGORITHMS, all_ids
+from .registry import ALGORITHMS, all_ids, task_class
 
 FORMAT = 1
 """Version of the card format; other versions raise an error."""
@@ -192,7 +192,7 @@ def load_policy(folder: str | Path, envs: Any) -> Agent:
     outputs = answers.outputs if answers else envs.single_action_space.shape[0]
     sizes = [envs.single_observation_space.shape[0], *card.network.net_arch, outputs]
     try:
-        tensors = _read_weights(folder / WEIGHTS, Network.shapes(sizes))
+        tensors = read_weights(folder / WEIGHTS, Network.shapes(sizes))
     except OSError as error:
         raise ValueError(f"{str(folder / WEIGHTS)!r} cannot be read: {error.strerror}") from None
     except ValueError as error:
@@ -216,6 +216,12 @@ def _check_envs(folder: Path, card: Card, envs: Any) -> None:
     batch = getattr(getattr(envs, "unwrapped", envs), "batch", None)
     if batch is None:  # hidden in the benchmark's track fixed
         return
+    spec = getattr(envs, "spec", None)  # None if the environment was made without an id
+    if card.id != spec.id if spec else type(batch.task) is not task_class(card.id):
+        raise ValueError(
+            f"{str(folder / CARD)!r}: the policy was trained for {card.id}, the environment is "
+            f"{spec.id if spec else type(batch.task).__name__}"
+        )
     env = {**gymnasium.spec(card.id).kwargs, **card.env}
     usual = {"actions": batch.task.action_modes[0], "history": 1}
     for name, value in {"actions": batch.task.actions, "history": batch.frames.shape[1]}.items():
@@ -251,19 +257,17 @@ def check_size(path: Path) -> None:
             raise ValueError(f"header must have at most {MAX_HEADER} bytes, got {header}")
 
 
-def _read_weights(path: Path, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, NDArray[np.float32]]:
-    """Read the tensors of a file and check names, shapes, types and finite values."""
+def read_weights(path: Path, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, NDArray[np.float32]]:
+    """Read the tensors of a file; raise ValueError if names, shapes or types differ or numbers are not finite."""
     from safetensors import SafetensorError, safe_open
 
     check_size(path)
     if (size := 4 * sum(map(math.prod, shapes.values()))) > MAX_WEIGHTS:
-        raise ValueError(f"weights must have at most {MAX_WEIGHTS} bytes, got a card for {size}")
+        raise ValueError(f"weights must have at most {MAX_WEIGHTS} bytes, got {size}")
     try:
         with safe_open(path, "numpy") as file:
             if (names := {*file.keys()}) != shapes.keys():
-                raise ValueError(
-                    f"tensors are missing in the file or in the card: {shown(sorted(names ^ shapes.keys()))}"
-                )
+                raise ValueError(f"tensors are missing or unknown: {shown(sorted(names ^ shapes.keys()))}")
             for name, shape in shapes.items():
                 part = file.get_slice(name)
                 if (kind := part.get_dtype(), tuple(part.get_shape())) != ("F32", shape):

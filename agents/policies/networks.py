@@ -91,6 +91,8 @@ class NetworkAgent:
 
     def act(self, observations: NDArray[np.float32], first: NDArray[np.bool_]) -> NDArray[np.float32]:
         """Return actions (B, n)."""
-        count = self.network.layers[0][0].shape[:-2]
+        *count, _, inputs = self.network.layers[0][0].shape
+        if observations.shape[-1] != inputs:
+            raise ValueError(f"observations must have shape (B, {inputs}) for this network, got {observations.shape}")
         outputs = self.network(observations.reshape(*count, -1, observations.shape[-1]))
         return (np.tanh(outputs) if self.squashed else np.clip(outputs, -1.0, 1.0)).reshape(len(observations), -1)

@@ -15,6 +15,7 @@ import scipy.stats
 import torch
 from ids import ALL
 from pieces import marked
+from safetensors.numpy import save_file
 from stable_baselines3 import PPO, SAC
 
 from gymnosoma.agents.benchmark import checks, entrants, learners, results, tables
@@ -168,6 +169,21 @@ def test_a_saved_network_keeps_its_activation(tmp_path):
     learners.NetworkPolicy(network, squashed=True).save(tmp_path)
     loaded, inputs = learners.load(tmp_path), np.ones((5, 3), np.float32)
     assert loaded.squashed and np.array_equal(loaded.network(inputs), network(inputs))
+
+
+@pytest.mark.parametrize("name", ["layers.0.weight", "layers.1.weight", "layers.1.bias"])
+def test_weights_of_a_turned_shape_are_refused(tmp_path, name):
+    tensors = Network.from_vectors(np.zeros(Network.length([3, 4, 2])), [3, 4, 2]).tensors()
+    tensors[name] = np.ascontiguousarray(np.atleast_2d(tensors[name]).T)
+    save_file(tensors, tmp_path / "policy.safetensors")
+    with pytest.raises(ValueError, match=rf"tensor 'layers\.\d\.{name[9:]}' must be F32 \(.*\), got F32 \(.*\)"):
+        learners.load(tmp_path)
+
+
+def test_observations_of_another_size_are_refused():
+    network = Network.from_vectors(np.zeros(Network.length([3, 2])), [3, 2])
+    with pytest.raises(ValueError, match=r"observations must have shape \(B, 3\) for this network, got \(5, 2\)"):
+        learners.NetworkPolicy(network).act(np.zeros((5, 2), np.float32), None)
 
 
 def test_five_trainings_are_the_default():

@@ -31,6 +31,7 @@ from gymnosoma.agents.policies.card import read_card
 from gymnosoma.agents.policies.evaluation import BENCHMARK_SEED, evaluate
 from gymnosoma.agents.policies.lookup import find_policy, outdated, replay, shipped
 from gymnosoma.agents.support.files import replacing
+from gymnosoma.envs.core.env.vector import BodyVectorEnv
 from gymnosoma.envs.worm import SineKymogram
 from gymnosoma.films import reel
 
@@ -94,6 +95,14 @@ def test_a_policy_is_refused_where_actions_mean_something_else(copy, env):
         load_policy(copy, RecordEpisodeStatistics(gymnasium.make_vec(SWIM, 1, **env)))
     with pytest.raises(ValueError, match="envs must be a vector environment"):
         load_policy(copy, gymnasium.make(SWIM))
+
+
+def test_a_policy_is_refused_in_another_environment(copy):
+    edit(copy, id="gymnosoma/WormReach-v0")
+    with pytest.raises(ValueError, match="was trained for gymnosoma/WormReach-v0, the environment is " + SWIM):
+        load_policy(copy, gymnasium.make_vec(SWIM, 1))
+    with pytest.raises(ValueError, match="was trained for gymnosoma/WormReach-v0, the environment is Swim"):
+        load_policy(copy, BodyVectorEnv(1, "gymnosoma.envs.worm.tasks:Swim"))
 
 
 def test_loading_weights_unpickles_nothing(copy):

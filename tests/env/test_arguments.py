@@ -170,3 +170,18 @@ def test_every_constant_of_a_circuit_changes_something(animal, name):
             if isinstance(value, float) and value and not (field.name == "adaptation_delay" and not member.adaptation):
                 changed = circuit.replace(**{member.name: {field.name: 0.8 * value}})
                 assert not np.array_equal(run(changed), usual), (member.name, field.name)
+
+
+@pytest.mark.parametrize("seed", [np.int64(5), np.uint8(5)])
+def test_seeds_are_any_integers(seed):
+    env, envs = gymnasium.make(SWIM), gymnasium.make_vec(SWIM, 1)
+    observations = env.reset(seed=5)[0], env.reset(seed=seed)[0], envs.reset(seed=seed)[0][0]
+    assert all(np.array_equal(each, observations[0]) for each in observations)
+    assert env.unwrapped.np_random_seed == 5
+
+
+@pytest.mark.parametrize("seed", [-1, np.int64(-1), 1.0, "5", True])
+def test_other_seeds_are_refused(seed):
+    for env in (gymnasium.make(SWIM), gymnasium.make_vec(SWIM, 1)):
+        with pytest.raises(ValueError, match="seed must be an int of at least 0"):
+            env.reset(seed=seed)

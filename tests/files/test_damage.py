@@ -486,7 +486,7 @@ FAULTS = {
         "negative": Fault(claim([-6], 24), NO_WEIGHTS),
         "overflow": Fault(claim([2**62, 8], 24), NO_WEIGHTS),
         "bytes beyond": Fault(claim([6], 30), NO_WEIGHTS),
-        "too few": Fault(claim([6], 24), "tensors are missing in the file or in the card.*layers.0.weight"),
+        "too few": Fault(claim([6], 24), "tensors are missing or unknown: .*layers.0.weight"),
         "extra": Fault(tensors(**{"x\ny": np.zeros(1, np.float32)}), r"tensors are missing .*x\\ny"),
         "shape": Fault(bias(np.zeros(7, np.float32)), r"tensor 'layers.2.bias' must be F32 \(6,\), got F32 \(7,\)"),
         "type": Fault(bias(np.zeros(6)), r"tensor 'layers.2.bias' must be F32 \(6,\), got F64 \(6,\)"),

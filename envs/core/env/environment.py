@@ -485,6 +485,11 @@ class TaskBatch:
                     raise ValueError(f"snapshot: {name}: {field} must be at most {LARGEST:g}, got {shown(part[field])}")
 
 
+def is_seed(value: Any) -> bool:
+    """Return whether a value can seed a random generator."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= 0
+
+
 def check_array(name: str, value: Any, own: NDArray[Any]) -> None:
     """Raise ValueError if an array of a snapshot differs in form from ``own`` or has numbers that are not finite.
 
@@ -725,10 +730,12 @@ class BodyEnv(EnvMixin, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]])
             observation, info
 
         Raises:
-            ValueError: If an option is unknown or its value is invalid.
+            ValueError: If the seed is invalid, an option is unknown or its value is invalid.
         """
+        if not (seed is None or is_seed(seed)):
+            raise ValueError(f"seed must be an int of at least 0, got {shown(seed)}")
         read = self.batch.options.read(options, 1)
-        super().reset(seed=seed)
+        super().reset(seed=None if seed is None else int(seed))  # Gymnasium refuses integers of NumPy
         self.batch.rngs = [self.np_random]
         self.batch.reset(self.batch.ids, *read)
         self._show()

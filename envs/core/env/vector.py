@@ -13,11 +13,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
 from ..arguments import shown, whole
-from .environment import BodyEnv, EnvMixin, TaskBatch, render_modes
-
-
-def _is_seed(value: Any) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= 0
+from .environment import BodyEnv, EnvMixin, TaskBatch, is_seed, render_modes
 
 
 class BodyVectorEnv(EnvMixin, VectorEnv[NDArray[np.float32], NDArray[np.float32], NDArray[Any]]):  # type: ignore[misc]
@@ -137,12 +133,12 @@ class BodyVectorEnv(EnvMixin, VectorEnv[NDArray[np.float32], NDArray[np.float32]
         """Make new generators for those of ``ids`` that have a seed, and for all rows at the first reset."""
         count = self.num_envs
         seeds: Any = seed.tolist() if isinstance(seed, np.ndarray) else seed
-        if seeds is None or _is_seed(seeds):
+        if seeds is None or is_seed(seeds):
             seeds = [None if seeds is None else int(seeds) + i for i in range(count)]
         if not (
             isinstance(seeds, list | tuple | range)
             and len(seeds) == count
-            and all(each is None or _is_seed(each) for each in seeds)
+            and all(each is None or is_seed(each) for each in seeds)
         ):
             raise ValueError(f"seed must be an int of at least 0, or a list of {count}, got {shown(seed)}")
         first = not self.batch.rngs
