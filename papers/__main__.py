@@ -9,6 +9,7 @@ from typing import Annotated
 import tyro
 
 try:
+    from .fingerprints import record
     from .page import update, write
     from .paper import PAPERS, draw, load, printed
 except ModuleNotFoundError as error:
@@ -49,6 +50,7 @@ def figures(
         if page is not None:
             update(page.with_suffix(".csv"), own, entry.name, rows)
             write(page, own, entry.name, place / f"{entry.name}.png")
+            record([f"{own} {entry.name}"])
 
 
 if __name__ == "__main__":

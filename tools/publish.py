@@ -35,8 +35,9 @@ from gymnosoma.agents.support.files import replacing
 from gymnosoma.agents.support.progress import progress_bar
 from gymnosoma.envs import CATALOGUE
 from gymnosoma.envs.core.env.documentation import FIGURES, NORMALISERS, normaliser, normalisers
+from papers import fingerprints
 
-from . import speed
+from . import installs, speed
 from .clone import ROOT, SCALE, put, update_scales
 from .gates import failing, published_rows
 from .live.modules import ANIMALS as LIVE
@@ -291,6 +292,8 @@ def stale(root: Path) -> Iterator[str]:
             yield f"assets/policies: {problem}"
     yield from stale_pictures(root)
     yield from stale_clients(root)
+    yield from installs.stale(root)
+    yield from fingerprints.stale(root)
     for make in LIVE.values():
         make()  # raises an error if a live animal does not fit its data
     floors, gates = floors_of(rows), published_rows()

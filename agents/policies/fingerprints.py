@@ -53,7 +53,7 @@ def env_fingerprint(env_id: str, env: Mapping[str, Any]) -> str:
             facts += [[space.shape, space.low.tolist(), space.high.tolist()] for space in spaces]
             (first, *_), *steps = _probe(envs)
             outputs = [first, *(part for observations, rewards, _ in steps for part in (observations, rewards))]
-        _cache[key] = values_digest(facts, _rounded(outputs))
+        _cache[key] = values_digest(facts, rounded(outputs))
     return _cache[key]
 
 
@@ -73,7 +73,7 @@ def policy_fingerprint(env_id: str, policy: Any) -> str:
         for observations, _, ended in _probe(envs):
             actions.append(agent.act(observations, over))
             over = ended
-    return values_digest(env_id, env, _rounded(actions))
+    return values_digest(env_id, env, rounded(actions))
 
 
 def _probe(envs: Any) -> Iterator[tuple[NDArray[Any], ...]]:
@@ -86,7 +86,7 @@ def _probe(envs: Any) -> Iterator[tuple[NDArray[Any], ...]]:
         yield observations, rewards, terminated | truncated
 
 
-def _rounded(arrays: Iterable[NDArray[Any]]) -> list[list[str]]:
-    """Format the numbers of arrays with six digits."""
+def rounded(arrays: Iterable[NDArray[Any]]) -> list[list[str]]:
+    """Format the numbers of arrays with six digits; absolute values below `NOISE` are 0."""
     counted = [np.where(np.abs(each) < NOISE, 0.0, each).ravel().tolist() for each in arrays]
     return [[f"{value + 0.0:.6g}" for value in each] for each in counted]

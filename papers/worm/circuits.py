@@ -22,6 +22,7 @@ from gymnosoma.envs.worm import Worm, active_joints
 from gymnosoma.envs.worm.analysis import Gait
 from tools.clone import put
 
+from ..fingerprints import CIRCUITS, record
 from ..paper import COLOURS, STYLE
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -182,6 +183,7 @@ def main() -> None:
     with rc_context(STYLE):
         figure = draw(media, rows, usual)
         figure.savefig(DOCS / "worm_circuits.webp", dpi=110, pil_kwargs={"quality": 80})
+    record([CIRCUITS])
 
 
 if __name__ == "__main__":

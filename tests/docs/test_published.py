@@ -1,0 +1,96 @@
+"""Published tables name what they were computed with, and a change of it is found."""
+
+import json
+import shutil
+
+import pytest
+
+from gymnosoma.envs.worm import Worm, WormParams
+from papers import fingerprints
+from tools import installs, publish
+
+ROOT = installs.ROOT
+
+
+@pytest.fixture
+def clone(tmp_path):
+    """The files that the checks read, in a folder of its own."""
+    for name in (installs.GUIDE, installs.MEASURED, installs.PINS, "constraints-rllib.txt", "pyproject.toml"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    return tmp_path
+
+
+def changed(path, before, after):
+    text = path.read_text("utf-8")
+    assert before in text
+    path.write_text(text.replace(before, after), "utf-8")
+
+
+def test_sizes_of_installations_are_those_of_the_present_requirements():
+    assert not [*installs.stale(ROOT)]
+
+
+@pytest.mark.parametrize(
+    ("file", "before", "after", "stale"),
+    [
+        ("pyproject.toml", '"cma>=4"', '"cma>=5"', {"train", "notebook", "docs", "dev"}),
+        ("pyproject.toml", '"optuna>=4"', '"optuna>=4", "flask"', {"dev"}),
+        ("constraints-rllib.txt", "ray==2", "ray==3", {"rllib"}),
+        ("constraints.txt", "numpy==2", "numpy==3", {*installs.PURPOSES} - {"rllib"}),
+        (installs.GUIDE, "| 131 |", "| 130 |", {"sizes"}),
+    ],
+)
+def test_a_changed_requirement_is_found(file, before, after, stale, clone):
+    changed(clone / file, before, after)
+    found = [text.partition(": ")[2] for text in installs.stale(clone)]
+    assert {text.removeprefix("requirements of ").split()[0] for text in found} == stale
+
+
+def test_every_figure_and_table_of_the_papers_has_a_fingerprint():
+    known = json.loads((ROOT / fingerprints.RECORD).read_text("utf-8"))
+    assert [*known] == [name for name, _ in fingerprints.names()]
+
+
+@pytest.mark.full
+def test_the_papers_numbers_are_those_of_the_present_code():
+    assert not [*fingerprints.stale()]
+
+
+def test_figures_of_another_animal_are_found(tmp_path, monkeypatch):
+    monkeypatch.setattr(fingerprints, "fingerprint", str.upper)
+    (tmp_path / "docs").mkdir()
+    every = [name for name, _ in fingerprints.names()]
+    fingerprints.record(every[:-2], tmp_path)
+    assert len([*fingerprints.stale(tmp_path)]) == 2
+    fingerprints.record(every[-2:], tmp_path)
+    assert not [*fingerprints.stale(tmp_path)]
+    monkeypatch.setattr(fingerprints, "fingerprint", lambda own: own.upper() + "!" * (own == fingerprints.CIRCUITS))
+    assert [*fingerprints.stale(tmp_path)] == [
+        f"{fingerprints.RECORD}: worm circuits has changed: run `python -m papers.worm.circuits`"
+    ]
+
+
+def test_a_fingerprint_is_of_behaviour(tmp_path):
+    usual, stiffer = Worm(), Worm(WormParams(stiffness=1.01 * WormParams().stiffness))
+    assert fingerprints.behaviour(usual) == fingerprints.behaviour(Worm()) != fingerprints.behaviour(stiffer)
+    path, digests = tmp_path / "module.py", []
+    for text in ('"""Old."""\nX = 1  # one\n', '"""New."""\n\nX = 1\n', '"""New."""\n\nX = 2\n'):
+        path.write_text(text)
+        digests.append(fingerprints.code(path))
+    assert digests[0] == digests[1] != digests[2]
+
+
+def test_a_changed_library_table_is_found(tmp_path, monkeypatch):
+    for name in (publish.CLIENTS, publish.LIBRARIES):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    measured = json.loads((ROOT / publish.CLIENTS).read_text("utf-8"))
+    now = {env_id: digest for entry in measured.values() for env_id, digest in entry["ids"].items()}
+    monkeypatch.setattr(publish, "env_fingerprint", lambda env_id, env: now[env_id])
+    monkeypatch.setattr(publish, "all_ids", lambda: [*now])  # without those of the tests
+    before, changed_id = {*publish.stale_clients(tmp_path)}, "gymnosoma/StandGains-v0"
+    now[changed_id] = "another"
+    found = {*publish.stale_clients(tmp_path)} - before
+    assert len(found) == sum(changed_id in entry["ids"] for entry in measured.values()) > 0
+    assert all(text.endswith(changed_id) for text in found)
