@@ -8,6 +8,8 @@ from ids import ADDED, IDS
 from gymnosoma.agents.policies.evaluation import evaluate
 from gymnosoma.agents.policies.lookup import find_policy
 from gymnosoma.envs import tolerance
+from gymnosoma.envs.core.env.environment import BodyEnv
+from gymnosoma.envs.worm.tasks import Crawl
 
 
 def assert_sums(task, infos, rewards):
@@ -15,6 +17,13 @@ def assert_sums(task, infos, rewards):
     terms = np.array([infos[name] for name in task.reward_fields])
     assert (np.abs(terms.sum(0) - rewards) <= 1e-12 * np.abs(terms).max(0)).all()
     return terms
+
+
+def break_row(env, row):
+    """Set the state of a row to values that no step survives."""
+    rows = env.unwrapped.batch.rows
+    for name in {"time", "q"} & {*rows.dtype.names}:
+        rows[name][row] = np.nan
 
 
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
@@ -33,7 +42,7 @@ def test_terms_add_up_to_the_reward(env_id, mode):
     ended, failures = np.zeros(4, bool), 0
     for k in range(30):
         if k % 7 == 5:
-            envs.unwrapped.batch.rows["time"][1] = np.nan  # fails in this step
+            break_row(envs, 1)  # fails in this step
         _, rewards, terminated, truncated, infos = envs.step(rng.choice([-1.0, 1.0], envs.action_space.shape))
         over, final = terminated | truncated, infos
         if mode == "SameStep" and over.any():
@@ -54,7 +63,7 @@ def test_terms_of_a_single_environment(env_id):
     env.reset(seed=0)
     for k in range(20):
         if k == 19:
-            env.unwrapped.batch.rows["time"] = np.nan
+            break_row(env, 0)
         _, reward, _, _, info = env.step(rng.uniform(-1.0, 1.0, env.action_space.shape))
         assert_sums(task, info, reward)
     assert info["failure"]
@@ -121,3 +130,16 @@ def test_successes_can_be_reached_but_not_by_chance(name):
     trained = evaluate(env_id, find_policy(env_id, SUCCESSES[name]), episodes=16)
     chance = evaluate(env_id, find_policy(env_id, "random"), episodes=16, authority=1.0, smoothing=0.0)
     assert trained.info["is_success"].mean() > 0.2 > chance.info["is_success"].mean()
+
+
+class Forward(Crawl):
+    """A task that replaces the reward, and says nothing of its terms."""
+
+    def return_so_far(self, row, memory):
+        return 2.0 * super().return_so_far(row, memory)
+
+
+def test_a_replaced_reward_has_no_inherited_terms():
+    env = BodyEnv(f"{__name__}:Forward")
+    assert not [name for name in env.reset(seed=0)[1] if name.startswith("reward_")]
+    env.step(env.action_space.sample())

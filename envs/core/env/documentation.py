@@ -178,7 +178,7 @@ def _rewards(task: Task, description: str, env_id: str | None, threshold: float 
 
 def _terms(task: Task) -> str:
     """Return a table of the terms of the reward; empty if the task has none."""
-    if not task.reward_terms:
+    if not task.reward_fields:
         return ""
     texts = (filled(text, task) for text in task.reward_terms.values())
     return "``info`` has the terms of the step's reward, which is their sum:\n\n" + _table(

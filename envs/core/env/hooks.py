@@ -57,7 +57,15 @@ _DTYPES: dict[Any, Any] = {}
 
 
 def row_loops(
-    prepare: Any, command: Any, reward: Any, ending: Any, sense: Any, info: Any, copy_sensed: Any, copy_reported: Any
+    prepare: Any,
+    command: Any,
+    reward: Any,
+    ending: Any,
+    sense: Any,
+    info: Any,
+    copy_sensed: Any,
+    copy_reported: Any,
+    clear_terms: Any,
 ) -> tuple[Callable[..., None], ...]:
     """Return loops over rows that call hooks: before the circuit, for the drive, and at the end of the period."""
 
@@ -80,6 +88,7 @@ def row_loops(
                     endings[b] = _ENDING
                 if not math.isfinite(rewards[b]):
                     rewards[b], endings[b] = 0.0, _REWARD
+                    clear_terms(memory[b])
             for j in range(len(scale)):
                 numbers[b, j] = blank
             copy_sensed(rows[b], memory[b], sensed[b])
@@ -134,8 +143,10 @@ class CompiledTask:
         self._info_type = interned(np.dtype(list(types.items())))
         copies = self._copy(self._sensed_type, True), self._copy(self._info_type, False, copied)
         hooks = [self.method((), name)[0] for name in NAMES]
-        self.kernels = (*hooks, *copies)
-        """Hooks, and kernels that copy fields to the observation and the info."""
+        terms = [f"    memory.{name} = 0.0" for name in task.reward_fields]
+        clear_terms = _defined("\n".join(["def copy(memory):", "    pass", *terms]), compiled)
+        self.kernels = (*hooks, *copies, clear_terms)
+        """Hooks, and kernels that copy fields to the observation and the info and clear the terms of the reward."""
         self._loops = (
             _loops(*self.kernels) if compiled else tuple(map(np.errstate(all="ignore"), row_loops(*self.kernels)))
         )

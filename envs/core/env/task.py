@@ -316,6 +316,8 @@ class Task(ABC):
     reward_terms: Mapping[str, str] = {}
     """Terms of the reward, which is their sum, and their formulas for the documentation. `reward` sets
     ``memory.reward_NAME`` for each, and the info has a copy of it."""
+    has_terms = True
+    """Whether the ``reward_terms`` are those of this reward: not in a class that replaces only the reward."""
     authority = 1.0
     """Share of the residual's whole range that an action of 1 commands with ``actions="residual"``."""
     smoothing = 0.0
@@ -336,6 +338,8 @@ class Task(ABC):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        if {"reward", "return_so_far"} & vars(cls).keys():
+            cls.has_terms = "reward_terms" in vars(cls)
         for name in ("options", "hidden", "endings", "info_fields", "reward_terms", "arguments"):
             entries: dict[Any, Any] = {}
             for table in (*(getattr(base, name, {}) for base in reversed(cls.__bases__)), vars(cls).get(name, {})):
@@ -403,12 +407,13 @@ class Task(ABC):
     @cached_property
     def memory(self) -> np.dtype[Any]:
         """Record type of the memory of a row."""
-        return np.dtype(list((self.gathered("memory_fields") | dict.fromkeys(self.reward_fields, "f8")).items()))
+        terms = dict.fromkeys((f"reward_{name}" for name in self.reward_terms), "f8")
+        return np.dtype(list((self.gathered("memory_fields") | terms).items()))
 
     @property
     def reward_fields(self) -> list[str]:
-        """Names of the terms of the reward in memory and info."""
-        return [f"reward_{name}" for name in self.reward_terms]
+        """Names of the terms of the reward in the info."""
+        return [f"reward_{name}" for name in self.reward_terms] if self.has_terms else []
 
     @cached_property
     def action_size(self) -> int:
