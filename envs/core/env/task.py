@@ -23,7 +23,7 @@ from ..kernels.jit import kernel
 from ..model.animal import Animal
 from ..model.control import Floats, Values
 from ..model.quantities import Option
-from .hooks import CompiledTask
+from .hooks import CompiledTask, is_foreign
 
 
 @dataclass(frozen=True)
@@ -317,7 +317,7 @@ class Task(ABC):
     """Terms of the reward, which is their sum, and their formulas for the documentation. `reward` sets
     ``memory.reward_NAME`` for each, and the info has a copy of it."""
     has_terms = True
-    """Whether the ``reward_terms`` are those of this reward: not in a class that replaces only the reward."""
+    """Whether the ``reward_terms`` are those of this reward: not in a user's class that replaces only the reward."""
     authority = 1.0
     """Share of the residual's whole range that an action of 1 commands with ``actions="residual"``."""
     smoothing = 0.0
@@ -338,7 +338,7 @@ class Task(ABC):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if {"reward", "return_so_far"} & vars(cls).keys():
+        if is_foreign(cls) and {"reward", "return_so_far"} & vars(cls).keys():
             cls.has_terms = "reward_terms" in vars(cls)
         for name in ("options", "hidden", "endings", "info_fields", "reward_terms", "arguments"):
             entries: dict[Any, Any] = {}
