@@ -66,8 +66,6 @@ class NoReturn(Turn):
 
 
 class WrongTerms(Turn):
-    reward_terms = {}
-
     reward_terms = {"angle": "angle turned", "rest": "0"}
 
     def set_terms(self, reward, row, memory):

@@ -338,8 +338,10 @@ class Task(ABC):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if is_foreign(cls) and {"reward", "return_so_far"} & vars(cls).keys():
-            cls.has_terms = "reward_terms" in vars(cls)
+        if "reward_terms" in vars(cls):
+            cls.has_terms = True
+        elif is_foreign(cls) and {"reward", "return_so_far"} & vars(cls).keys():
+            cls.has_terms = False
         for name in ("options", "hidden", "endings", "info_fields", "reward_terms", "arguments"):
             entries: dict[Any, Any] = {}
             for table in (*(getattr(base, name, {}) for base in reversed(cls.__bases__)), vars(cls).get(name, {})):
