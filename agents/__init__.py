@@ -9,7 +9,7 @@ The way of the data, one line per stage::
     | who checks | `training.run_config` | `evaluation.check_play` | `Job.digest`, `Job.lines` |
     | who makes envs | ``learn`` of the algorithm | `evaluation.play` | `protocol.environments`, `evaluation.play` |
     | what comes out | policy and card, learning curve | `Summary` | `Result` |
-    | who saves it | `runs.Run`, `card.write_policy` | `files.write_table` | `entrants.run_job`, `results.gather` |
+    | who saves it | `runs.Run`, `card.write_policy` | `files.write_table` | `entrants.save_job`, `results.gather` |
 
 `support.schema` reads all files (cards, configurations, checkpoints, recipes, results, references) into dataclasses.
 """

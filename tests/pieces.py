@@ -1,8 +1,11 @@
 """Pieces of work, and policies, for those who find this module by its name, as they do not find a test's."""
 
 import os
+import time
 
 import numpy as np
+
+from gymnosoma.agents.support.files import locked
 
 
 def marked(folder, name):
@@ -14,6 +17,21 @@ def marked(folder, name):
     if name == "fails":
         raise ValueError("two\nlines")
     return name.upper()
+
+
+def mark_and_wait(folder, name):
+    """A piece of work that leaves a file, and ends when there is a file "go"."""
+    marked(folder, name)
+    while not (folder / "go").exists():
+        time.sleep(0.02)
+    return name.upper()
+
+
+def lock(folder):
+    """A piece of work that locks a folder."""
+    (folder / "begun").touch()
+    with locked("folder", folder / "run"):
+        return "locked"
 
 
 def half(observations):

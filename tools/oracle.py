@@ -30,8 +30,8 @@ from gymnosoma.agents.policies.evaluation import play_side_by_side
 from gymnosoma.agents.policies.fingerprints import env_fingerprint, policy_fingerprint, values_digest
 from gymnosoma.agents.policies.registry import full_id, task_class
 from gymnosoma.agents.support.files import locked, replacing
-from gymnosoma.agents.support.workers import run_jobs, workers
-from gymnosoma.cli.arguments import Id, Processes
+from gymnosoma.agents.support.workers import run_jobs, values_of, workers
+from gymnosoma.cli.arguments import Id, Processes, Ray
 from gymnosoma.envs.core.arguments import whole
 from gymnosoma.envs.core.env.documentation import normaliser
 from gymnosoma.envs.core.model.control import Controller, Flags, Floats, TaskController, Values
@@ -210,6 +210,7 @@ def oracle(
     generations: int = 60,
     population: int = 14,
     processes: Processes = 1,
+    ray: Ray = None,
     folder: Path = Path("oracle"),
     write: bool = False,
 ) -> None:
@@ -223,7 +224,6 @@ def oracle(
         episodes: Number of episodes, from seed 40000 on.
         generations: Number of generations of each search.
         population: Number of candidates per generation.
-        processes: Number of processes.
         folder: Folder for the results of the searches.
         write: Write the result into assets/normalisers.toml; an error if the search has not converged.
     """
@@ -233,7 +233,7 @@ def oracle(
     whole("generations", generations, 2, 10_000)
     whole("population", population, 4, 1000)
     scale = normaliser(env_id)
-    with locked("folder", folder), workers(processes) as executor:
+    with locked("folder", folder), workers(processes, ray) as executor:
         start, best = search(env_id, episodes, generations, population, folder, executor)
     reached = best.max(0).mean(1)  # after each generation
     value, unit = float(reached[-1]), task_class(env_id).score.unit
@@ -293,19 +293,21 @@ def search(
             name = f"{env_id.split('/')[1]}-{depends}-{first}-{number}-{count}"
             files[name] = folder / f"{name}.json"
             if not files[name].is_file():
-                jobs[name] = (env_id, first, count, number, generations, population, files[name])
-    outcomes = run_jobs(executor, _search, jobs, "search", len(files) - len(jobs))
-    for name, _, error in outcomes.values():
-        if error is not None:
-            raise RuntimeError(f"{name} failed: {error}")
+                jobs[name] = (env_id, first, count, number, generations, population)
+
+    def save(name: str, scores: dict[str, Any]) -> None:
+        with replacing(files[name]) as file:
+            file.write((json.dumps(scores) + "\n").encode())
+
+    values_of(run_jobs(executor, _search, jobs, "search", len(files) - len(jobs), save=save))
     results = [json.loads(file.read_text("utf-8")) for file in files.values()]
     start = np.concatenate([each["start"] for each in results[::SEARCHES]])
     best = [np.concatenate([each["best"] for each in results[k::SEARCHES]], axis=1) for k in range(SEARCHES)]
     return start, np.array(best)
 
 
-def _search(env_id: str, first: int, episodes: int, number: int, generations: int, population: int, file: Path) -> None:
-    """Search ``episodes`` episodes from ``first`` on, and write the initial and best scores to ``file``."""
+def _search(env_id: str, first: int, episodes: int, number: int, generations: int, population: int) -> dict[str, Any]:
+    """Search ``episodes`` episodes from ``first`` on, and return the initial and best scores."""
     own, score = oracle_of(env_id), task_class(env_id).score
     seeds = range(ORACLE_SEED + first, ORACLE_SEED + first + episodes)
     env = {**own.env, **({"split": None} if task_class(env_id).hidden else {})}
@@ -331,8 +333,7 @@ def _search(env_id: str, first: int, episodes: int, number: int, generations: in
             evolution.tell(each)
         best = np.maximum(best, scores.max(1))
         history.append(best.tolist())
-    with replacing(file) as out:
-        out.write((json.dumps({"start": start.tolist(), "best": history}) + "\n").encode())
+    return {"start": start.tolist(), "best": history}
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import math
 import random
 import tempfile
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +19,7 @@ from gymnosoma.envs.core.env.documentation import normaliser
 
 from ..policies.fingerprints import env_fingerprint, values_digest
 from ..policies.registry import task_class
-from ..support.workers import run_jobs, workers
+from ..support.workers import run_jobs
 from .entrants import Job, Unchecked, check_trust, cpu, policy_of, run_job
 from .protocol import measure
 from .results import Result, ScoreName, read
@@ -48,21 +49,22 @@ class Verdict(NamedTuple):
     checked: int
 
 
-def check(file: Path, trust: bool = False, retrain: int = 0, seed: int = 0, processes: int = 1) -> Verdict:
+def check(
+    file: Path, trust: bool = False, retrain: int = 0, seed: int = 0, executor: Executor | None = None
+) -> Verdict:
     """Verify a results file line by line.
 
     With ``trust``, policies that execute third-party code are replayed, too. ``retrain`` is the number of trainings to
-    repeat, chosen at random with ``seed``.
+    repeat, chosen at random with ``seed``. Lines are distributed over any ``executor``, such as that of `workers`.
     """
     lines = read(file)
     jobs: dict[str, tuple[Any, ...]] = {}
     for number, each in enumerate(lines, 1):
-        jobs[f"line {number}: {each.label}"] = (_different, each, file.parent, trust)
+        jobs[f"line {number}: {each.label}"] = (_different, each, file.parent.absolute(), trust)
     trained = [each for each in lines if each.mark and each.failed is None]
     for each in random.Random(seed).sample(trained, min(retrain, len(trained))):
         jobs[f"{each.label}, trained again"] = (_unlikely, each, lines, trust)
-    with workers(processes) as executor:
-        outcomes = run_jobs(executor, _judged, jobs, "line")
+    outcomes = run_jobs(executor, _judged, jobs, "line")
     differs, unchecked, checked = _gaps(lines), [], len(lines)
     for k, name in enumerate(jobs):
         reason, problem = ("", outcomes[name].error) if outcomes[name].error else outcomes[name].value
@@ -154,8 +156,7 @@ def _unlikely(line: Result, lines: Sequence[Result], trust: bool) -> str:
     if job.digest != line.entrant.digest:
         raise Unchecked("the files or settings of the learner have changed")
     with tempfile.TemporaryDirectory() as place:
-        run_job(job, Path(place))
-        (again,) = read(job.file(Path(place)))
+        (again,) = run_job(job, Path(place)).lines
     score, others, n = again.episodes.mean, of_points(same), len(same)
     half = float(t.ppf(0.995, n - 1) * math.sqrt(others.variance * (n + 1.0)))
     if abs(score - others.mean) <= half + MEAN * width(line.id):

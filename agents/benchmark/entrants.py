@@ -1,7 +1,8 @@
 """Entrants of the benchmark: fixed policies, learners, and trainings with the recipe.
 
 The work consists of independent jobs: one policy on one environment, or one training with its measurements. Any
-process can run a job. It writes one file at the end, so an interruption affects only unfinished jobs.
+process on any machine can run a job. It returns its results, which `run` saves when each job has finished, so an
+interruption affects only unfinished jobs.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,9 +36,9 @@ from ..policies.fingerprints import env_fingerprint, files_digest, values_digest
 from ..policies.lookup import OWN, REPLAY, find_policy, shipped
 from ..policies.registry import own_module, references_of, source_digest, task_class, versions
 from ..support import progress
-from ..support.files import replacing
+from ..support.files import locked, replacing
 from ..support.schema import read
-from ..support.workers import Unfinished
+from ..support.workers import Outcome, Unfinished, run_jobs
 from . import learners, results
 from .protocol import MARKS, TRAININGS, Budget, BudgetSpent, Entrant, Reports, environments, episodes_of, measure
 
@@ -197,22 +199,98 @@ def playing(entrant: Entrant, name: str, env: dict[str, Any]) -> Policy:
     return Policy(name, make, env)
 
 
-def run_job(job: Job, folder: Path) -> None:
-    """Run a job and write its file.
+Weights = dict[str, dict[str, bytes]]
+"""Contents of the files of policies, by the digest of the policy and the path within its folder."""
+
+
+class JobResult(NamedTuple):
+    """Results of a job, and the policies that it trained."""
+
+    lines: list[results.Result]
+    weights: Weights
+
+
+def run(
+    jobs: Sequence[Job], folder: Path, executor: Executor | None = None, restart: bool = False
+) -> dict[str, Outcome]:
+    """Run those jobs that have no results in a folder, and collect all results of the folder in ``results.jsonl``.
+
+    Jobs with the most steps start first.
+
+    Args:
+        jobs: Jobs, as from `jobs`.
+        folder: Results folder.
+        executor: Any executor, such as that of `workers`; None runs the jobs in this process, one after another.
+        restart: Measure changed environments or entrants again. Without this option, a change is an error.
+
+    Returns:
+        dict: Outcomes of the jobs that ran, by label. A failed training has an error, although its results are saved.
+
+    Raises:
+        ValueError: If the folder is in use, or contains damaged or outdated results.
+    """
+    digests = {job.label: job.digest for job in jobs}  # fails early if a name is wrong
+    with locked("folder", folder):
+        remaining: dict[str, Job] = {}
+        for job in sorted(jobs, key=lambda job: -max(job.marks)):
+            try:
+                finished = job.lines(folder) is not None
+            except ValueError:
+                if not restart:
+                    raise
+                job.discard(folder)
+                finished = False
+            if not finished:
+                remaining[job.label] = job
+
+        def save(label: str, result: JobResult) -> None:
+            save_job(remaining[label], folder, result)
+
+        work = {label: (job, folder.absolute()) for label, job in remaining.items()}
+        try:
+            return run_jobs(executor, run_job, work, "job", len(digests) - len(work), save=save)
+        finally:  # also after Ctrl-C
+            results.gather(folder)
+
+
+def run_job(job: Job, folder: Path) -> JobResult:
+    """Run a job.
+
+    A training has its checkpoints in the results folder, if this machine shares it.
+    """
+    weights: Weights = {}
+    if job.seed is None:
+        return JobResult([_play(job, weights)], weights)
+    with _run_folder(job, folder) as place:
+        if job.name == RECIPE:
+            return JobResult([_by_recipe(job, place, weights)], weights)
+        return JobResult(_train(job, place, weights), weights)
+
+
+@contextmanager
+def _run_folder(job: Job, folder: Path) -> Iterator[Path]:
+    """Yield the folder of a training in progress, a temporary one if this machine has no results folder."""
+    if folder.is_dir():
+        yield job.run(folder)
+    else:
+        with tempfile.TemporaryDirectory() as place:
+            yield job.run(Path(place))
+
+
+def save_job(job: Job, folder: Path, result: JobResult) -> None:
+    """Write the results of a job into the results folder.
 
     Raises:
         Unfinished: If its training failed. The file is written nevertheless and contains the reason.
     """
-    if job.seed is None:
-        lines = [_play(job, folder)]
-    else:
-        lines = [_by_recipe(job, folder)] if job.name == RECIPE else _train(job, folder)
-    results.write(job.file(folder), lines)
-    for reason in (each.failed for each in lines if each.failed is not None):
+    for digest, contents in result.weights.items():
+        _save_weights(folder, digest, contents)
+    results.write(job.file(folder), result.lines)
+    for reason in (each.failed for each in result.lines if each.failed is not None):
         raise Unfinished(reason)
 
 
-def _play(job: Job, folder: Path) -> results.Result:
+def _play(job: Job, weights: Weights) -> results.Result:
     """Measure a fixed policy."""
     config: dict[str, Any] = {}
     if job.name == CONSTANT:
@@ -221,18 +299,18 @@ def _play(job: Job, folder: Path) -> results.Result:
     else:
         policy = find_policy(job.env_id, job.name)
     run = Path(job.name)
-    weights = _keep(run, folder) if policy.card is not None and job.name != "trained" and run.is_dir() else None
+    digest = _keep(run, weights) if policy.card is not None and job.name != "trained" and run.is_dir() else None
     started = time.process_time()
     episodes = measure(job.env_id, policy, job.episodes)
     seconds = time.process_time() - started
-    return _result(job, policy.name, episodes, 0.0, seconds, policy.env, config=config, weights=weights)
+    return _result(job, policy.name, episodes, 0.0, seconds, policy.env, config=config, weights=digest)
 
 
-def _by_recipe(job: Job, folder: Path) -> results.Result:
+def _by_recipe(job: Job, run: Path, weights: Weights) -> results.Result:
     """Train with the recipe in a run folder, or resume an interrupted training, and measure the result."""
     from ..learning.training import TrainConfig, train
 
-    run, started = job.run(folder), time.process_time()
+    started = time.process_time()
     env = {"split": "train"} if task_class(job.env_id).hidden else {}
     with progress.hidden():
         config = TrainConfig(steps=job.marks[0], seed=job.seed or 0, env=env)
@@ -241,17 +319,17 @@ def _by_recipe(job: Job, folder: Path) -> results.Result:
     policy = find_policy(job.env_id, str(run))
     episodes = measure(job.env_id, policy, job.episodes)
     seconds, (steps,) = time.process_time() - started, job.marks
-    weights = _keep(run, folder)
-    return _result(job, RECIPE, episodes, spent, seconds, policy.env, mark=steps, steps=steps, weights=weights)
+    digest = _keep(run, weights)
+    return _result(job, RECIPE, episodes, spent, seconds, policy.env, mark=steps, steps=steps, weights=digest)
 
 
-def _train(job: Job, folder: Path) -> list[results.Result]:
+def _train(job: Job, place: Path, weights: Weights) -> list[results.Result]:
     """Train a learner and measure it at the marks.
 
     A training counts as zero actions if it raises an error, reports no policy, or reports a policy that fails.
     """
     learner, load = find_learner(job.name)
-    place, seed = job.run(folder), job.seed or 0
+    seed = job.seed or 0
     shutil.rmtree(place, ignore_errors=True)
     budget = Budget(max(job.marks), seed, job.marks)
     reports = Reports(place, budget, job.marks)
@@ -267,7 +345,7 @@ def _train(job: Job, folder: Path) -> list[results.Result]:
     spent, lines = time.process_time() - started, []
     for mark in job.marks:
         steps = reports.at(mark)
-        weights, reason, env, started = None, failed, {}, time.process_time()
+        digest, reason, env, started = None, failed, {}, time.process_time()
         if steps is None:
             reason = reason or f"it reported no policy within {mark} steps"
         else:
@@ -278,11 +356,11 @@ def _train(job: Job, folder: Path) -> list[results.Result]:
             except Exception as error:
                 reason = _message(error)
             else:
-                weights = _keep(reports.place(steps), folder)
-        if weights is None:
+                digest = _keep(reports.place(steps), weights)
+        if digest is None:
             env, episodes = {}, measure(job.env_id, find_policy(job.env_id, "zero"), job.episodes)
         seconds = time.process_time() - started
-        outcome = {"mark": mark, "steps": steps or 0, "failed": reason, "weights": weights, "config": config}
+        outcome = {"mark": mark, "steps": steps or 0, "failed": reason, "weights": digest, "config": config}
         lines.append(_result(job, job.name, episodes, spent, seconds, env, **outcome))
     shutil.rmtree(place, ignore_errors=True)
     return lines
@@ -333,25 +411,28 @@ def _commit() -> str:
         return ""
 
 
-def _keep(source: Path, folder: Path) -> str:
-    """Copy a policy's files into a subfolder of ``weights`` named by their digest, and return the digest.
-
-    The subfolder appears when all files are on the disk.
-    """
+def _keep(source: Path, weights: Weights) -> str:
+    """Add a policy's files to ``weights``, and return their digest."""
     files = _files(source)
     digest = files_digest(*files)
-    if not _intact(folder, digest):
-        place = folder / "weights" / digest
-        place.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix="partial-", dir=place.parent) as partial:
-            for file in files:
-                target = Path(partial, digest, file.relative_to(source))
-                target.parent.mkdir(parents=True, exist_ok=True)
-                with replacing(target) as out:
-                    out.write(file.read_bytes())
-            shutil.rmtree(place, ignore_errors=True)
-            os.rename(Path(partial, digest), place)
+    weights[digest] = {file.relative_to(source).as_posix(): file.read_bytes() for file in files}
     return digest
+
+
+def _save_weights(folder: Path, digest: str, contents: dict[str, bytes]) -> None:
+    """Write a policy's files into a subfolder of ``weights``, which appears when all files are on the disk."""
+    if _intact(folder, digest):
+        return
+    place = folder / "weights" / digest
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="partial-", dir=place.parent) as partial:
+        for name, content in contents.items():
+            target = Path(partial, digest, name)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with replacing(target) as out:
+                out.write(content)
+        shutil.rmtree(place, ignore_errors=True)
+        os.rename(Path(partial, digest), place)
 
 
 def _intact(folder: Path, digest: str) -> bool:

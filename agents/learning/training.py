@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import platform
 from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
@@ -18,6 +20,7 @@ from ..policies.fingerprints import env_fingerprint
 from ..policies.registry import ALGORITHMS, check_env, references_of, searched, task_of, versions
 from ..support.files import check_folder, locked
 from ..support.schema import read
+from ..support.workers import run_jobs, values_of
 from .runs import CONFIG, RANGES, Run, RunConfig, check_settings, read_config, recipe
 
 
@@ -107,6 +110,30 @@ def train(
             return learning.learn(run, config.threads)
         finally:
             run.close()
+
+
+def train_all(env_id: str, runs: Mapping[Path, TrainConfig], executor: Executor | None = None) -> None:
+    """Train policies into several run folders; existing runs continue from their last checkpoint.
+
+    Args:
+        env_id: Environment.
+        runs: Settings by run folder. All machines of the executor must share the folders.
+        executor: Any executor, such as that of `workers`; None trains in this process, one after another.
+
+    Raises:
+        Unfinished: If trainings failed; the others are complete.
+    """
+    for folder in runs:
+        folder.mkdir(parents=True, exist_ok=True)
+    jobs = {str(folder): (env_id, folder.absolute(), config) for folder, config in runs.items()}
+    values_of(run_jobs(executor, _train_shared, jobs, "run"), "; use --resume to continue")
+
+
+def _train_shared(env_id: str, folder: Path, config: TrainConfig) -> None:
+    """Train on any machine that shares the run folder."""
+    if not folder.is_dir():
+        raise ValueError(f"folder must be shared by all machines, got {str(folder)!r}, unknown to {platform.node()}")
+    train(env_id, folder, config, resume=(folder / CONFIG).exists())
 
 
 def run_config(env_id: str, folder: Path, config: TrainConfig, resume: bool = False) -> RunConfig:

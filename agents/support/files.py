@@ -34,6 +34,9 @@ LIBRARIES = {
 }
 """Libraries needed for a file suffix, each with the extra or package to install."""
 
+patience = 0.0
+"""Time (s) that `locked` waits for another process to release the folder."""
+
 TRIAL = 2**16
 """Number of bytes written to test whether a folder is writable."""
 
@@ -158,9 +161,9 @@ def locked(name: str, folder: Path) -> Iterator[None]:
     check_folder(name, folder)
     folder.mkdir(parents=True, exist_ok=True)
     note = folder / ".lock"
-    lock = FileLock(note.absolute(), blocking=False, is_singleton=True)
+    lock = FileLock(note.absolute(), is_singleton=True)
     try:
-        lock.acquire()
+        lock.acquire(timeout=patience)
     except Timeout:
         holder = ""
         with suppress(OSError):

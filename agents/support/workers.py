@@ -1,33 +1,42 @@
 """Independent jobs on an executor of `concurrent.futures`, or in this process.
 
-A job is a whole training or an evaluation. If a job fails, the other jobs continue. If a process dies, its job is
-restarted in another. (joblib cannot do this: a dead worker ends all jobs.)
+A job is a whole training or an evaluation. If a job fails, the other jobs continue. `Processes` and `RayExecutor`
+restart a job whose process died. (joblib cannot do this: a dead worker ends all jobs.)
 """
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import os
 import signal
+import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent import futures
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing.synchronize import Event
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gymnosoma.envs.core.arguments import printable
+from gymnosoma.envs.core.arguments import library, printable, shown
 
-from . import progress
+from . import files, progress
 from .progress import progress_bar
 
 RETRIES = 2
 """Maximum number of restarts of a job whose process died."""
 
 DIED = f"a process died, and again in each of {RETRIES} tries"
+
+REACHABLE = 5.0
+"""Time (s) within which a Ray cluster must answer."""
+
+LEASE = 120.0
+"""Time (s) that a job on a cluster waits for a locked folder: NFS keeps the lock of a dead machine for 90 s."""
 
 
 class Unfinished(RuntimeError):
@@ -62,16 +71,19 @@ def run_jobs(
     unit: str,
     initial: int = 0,
     leave: bool = True,
+    save: Callable[[str, Any], None] | None = None,
 ) -> dict[str, Outcome]:
     """Call a function with the arguments of each job, and show progress and failures.
 
     Args:
-        executor: Executor, as from `workers`; None runs the jobs in this process, one after another.
+        executor: Any executor, such as that of `workers`; None runs the jobs in this process, one after another.
         function: Function at module level, with a return value that can be pickled.
         jobs: Arguments of each job.
         unit: Word for a job in the progress bar.
         initial: Number of jobs that were finished before.
         leave: Whether the bar stays after the last job.
+        save: Function that this process calls with the name and the value of each job when it has finished. An error
+            counts as the job's. The values are not returned.
 
     Returns:
         dict: Outcomes by name, in the order of the jobs.
@@ -79,6 +91,8 @@ def run_jobs(
     failed, ended = 0, {}
     with progress_bar(total=initial + len(jobs), initial=initial, unit=unit, leave=leave) as bar:
         for outcome in _outcomes(executor, function, jobs):
+            if save is not None and outcome.error is None:
+                outcome = _called(outcome.name, save, (outcome.name, outcome.value))
             if outcome.error is not None:
                 failed += 1
                 bar.write(f"{outcome.name} failed: {outcome.error}")
@@ -86,6 +100,13 @@ def run_jobs(
             bar.update()
             ended[outcome.name] = outcome
     return {name: ended[name] for name in jobs}
+
+
+def values_of(outcomes: Mapping[str, Outcome], advice: str = "") -> list[Any]:
+    """Return the values of jobs; raise Unfinished, with errors and ``advice``, if some have failed."""
+    if failed := [f"{name}: {outcome.error}" for name, outcome in outcomes.items() if outcome.error is not None]:
+        raise Unfinished("; ".join(failed) + advice)
+    return [outcome.value for outcome in outcomes.values()]
 
 
 def _outcomes(executor: Executor | None, function: Callable[..., Any], jobs: Jobs) -> Iterator[Outcome]:
@@ -110,19 +131,26 @@ def _called(name: str, function: Callable[..., Any], arguments: Sequence[Any]) -
 
 
 @contextmanager
-def workers(processes: int = 1) -> Iterator[Executor | None]:
-    """Start processes for `run_jobs`, and end them at the end of the block.
+def workers(processes: int = 1, ray: str | None = None) -> Iterator[Executor | None]:
+    """Start processes or connect to a Ray cluster for `run_jobs`; the jobs end at the end of the block.
 
     Args:
         processes: Number of processes; 1 means this process, None.
+        ray: Address of a Ray cluster, see `RayExecutor`.
 
     Raises:
-        ValueError: If the number is out of range.
+        ValueError: If the number is out of range, if both arguments are used, or if the cluster does not answer.
+        ImportError: If Ray is not installed.
         Unguarded: If a script starts the processes while it is imported; raised by `run_jobs`.
     """
     if not 1 <= processes <= 1024:
         raise ValueError(f"processes must be within [1, 1024], got {processes!r}")
-    if processes == 1:
+    if ray is not None:
+        if processes > 1:
+            raise ValueError(f"processes must be left out with ray, got {processes!r}")
+        with RayExecutor(ray) as cluster:
+            yield cluster
+    elif processes == 1:
         yield None
     else:
         if getattr(multiprocessing.current_process(), "_inheriting", False):  # it imports the script of its parent
@@ -198,3 +226,72 @@ def _begin_worker(begun: Event) -> None:
         os._exit(1)  # a repeated command must not meet a second writer in its run folder
 
     threading.Thread(target=follow, daemon=True).start()
+
+
+class RayExecutor(Executor):
+    """Executor on a Ray cluster, which restarts calls whose process or machine died.
+
+    At the end of a ``with`` block, calls that are still running are stopped.
+
+    Args:
+        address: Address of the cluster, such as ``10.0.0.1:6379``, or ``auto`` for that in RAY_ADDRESS or on this
+            machine. A program that has called ``ray.init`` stays in its cluster.
+        options: Options of ``ray.remote``. By default, a call uses one core and is restarted twice.
+
+    Raises:
+        ValueError: If the cluster does not answer.
+        ImportError: If Ray is not installed.
+    """
+
+    def __init__(self, address: str = "auto", **options: Any) -> None:
+        self._ray = library("ray")
+        self._futures: set[Future[Any]] = set()
+        self._connected = not self._ray.is_initialized()
+        if self._connected:
+            handler = signal.getsignal(signal.SIGTERM)
+            try:
+                _check_reachable(address)
+                self._ray.init(address, log_to_driver=False, logging_level=logging.ERROR)
+            except (OSError, ValueError, RuntimeError) as error:
+                text = f"ray must be the address of a running Ray cluster, got {shown(address)}: {printable(error)}"
+                raise ValueError(text) from None
+            if threading.current_thread() is threading.main_thread():
+                signal.signal(signal.SIGTERM, handler)  # Ray has replaced it
+        self._remote = self._ray.remote(**{"num_cpus": 1, "max_retries": RETRIES, **options})(_on_node)
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Call a function on the cluster; the error is Ray's if the process or machine dies in every try."""
+        future: Future[Any] = self._remote.remote(os.getcwd(), function, *args, **kwargs).future()
+        self._futures.add(future)
+        future.add_done_callback(self._futures.discard)
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Leave the cluster, after the calls have ended if ``wait`` is true."""
+        if wait and not cancel_futures:
+            futures.wait([*self._futures])
+        for future in [*self._futures]:
+            self._ray.cancel(future.object_ref, force=True)  # type: ignore[attr-defined]
+        if self._connected:
+            self._ray.shutdown()
+
+    def __exit__(self, *error: object) -> None:
+        """Stop all calls."""
+        self.shutdown(cancel_futures=True)
+
+
+def _check_reachable(address: str) -> None:
+    """Raise an error unless something listens at the address, which Ray would try to reach for more than a minute."""
+    from ray._private.services import canonicalize_bootstrap_address
+
+    host, _, port = str(canonicalize_bootstrap_address(address)).rpartition(":")
+    if port.isdecimal():  # else Ray says that no cluster was found
+        socket.create_connection((host.strip("[]"), int(port)), REACHABLE).close()
+
+
+def _on_node(folder: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call a function in the folder of the command, if this machine has it, so that relative paths are the same."""
+    with suppress(OSError):
+        os.chdir(folder)
+    files.patience, progress.display = LEASE, False
+    return function(*args, **kwargs)

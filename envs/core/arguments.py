@@ -26,7 +26,7 @@ LONGEST = 300
 """Largest number of characters of a value in a message."""
 
 EXTRAS = dict.fromkeys(("cma", "stable_baselines3", "tensorboard", "torch"), "train")
-EXTRAS |= {"matplotlib": "data", "pandas": "data", "h5py": "recordings", "sleap_io": "recordings"}
+EXTRAS |= {"matplotlib": "data", "pandas": "data", "h5py": "recordings", "sleap_io": "recordings", "ray": "cluster"}
 """Extra of the package that installs each optional library."""
 
 ALIKE = 0.7

@@ -58,7 +58,15 @@ Params = Annotated[
 Outputs = Annotated[tuple[tuple[Path, ...], ...], tyro.conf.arg(metavar="FILE ..."), tyro.conf.UseAppendAction]
 """Output files; the suffix selects the format."""
 
-Processes = Annotated[int, tyro.conf.arg(help="Number of processes that share the work.")]
+Processes = Annotated[int, tyro.conf.arg(help="Number of processes on this machine that share the work.")]
+
+Ray = Annotated[
+    str | None,
+    tyro.conf.arg(
+        metavar="ADDRESS",
+        help="Ray cluster that shares the work, such as 10.0.0.1:6379, or auto for the cluster of this machine.",
+    ),
+]
 
 
 def read_size(size: str) -> tuple[int, int]:

@@ -16,11 +16,11 @@ from gymnosoma.agents.policies.card import read_card
 from gymnosoma.agents.policies.fingerprints import env_fingerprint
 from gymnosoma.agents.policies.lookup import shipped
 from gymnosoma.agents.policies.registry import ALGORITHMS, all_ids, full_id
-from gymnosoma.agents.support.files import check_folder, check_installed, locked, replacing
-from gymnosoma.agents.support.workers import Unfinished, run_jobs, workers
+from gymnosoma.agents.support.files import check_folder, check_installed, replacing
+from gymnosoma.agents.support.workers import Unfinished, workers
 from gymnosoma.envs.core.arguments import choice, whole
 
-from .arguments import Processes
+from .arguments import Processes, Ray
 from .tables import show_table
 
 
@@ -34,6 +34,7 @@ def run(
     track: str = protocol.TRACKS[0],
     episodes: int | None = None,
     processes: Processes = 1,
+    ray: Ray = None,
     folder: Path = Path("benchmark"),
     restart: bool = False,
 ) -> None:
@@ -70,26 +71,12 @@ def run(
     names_used = {algorithms[job.name] for job in jobs if job.name in algorithms}
     check_installed(*(library for name in sorted(names_used) for library in ALGORITHMS[name].libraries))
     check_folder("folder", folder)  # before digests, which play a few episodes
-    digests = {job.label: job.digest for job in jobs}  # fails early if a name is wrong
-    with locked("folder", folder), workers(processes) as executor:
-        work: dict[str, Any] = {}
-        for job in jobs:
-            try:
-                finished = job.lines(folder) is not None
-            except ValueError:
-                if not restart:
-                    raise
-                job.discard(folder)
-                finished = False
-            if not finished:
-                work[job.label] = (job, folder)
-        try:
-            outcomes = run_jobs(executor, entrants.run_job, work, "job", len(digests) - len(work))
-        finally:  # also after Ctrl-C
-            file = results.gather(folder)
-        lines = [line for job in jobs if job.file(folder).is_file() for line in results.read(job.file(folder))]
+    with workers(processes, ray) as executor:
+        outcomes = entrants.run(jobs, folder, executor, restart)
+    lines = [line for job in jobs if job.file(folder).is_file() for line in results.read(job.file(folder))]
     show(tables.rows_of(lines))
     trust = " --trust" * any(":" in job.name for job in jobs)
+    file = folder / "results.jsonl"
     print(f"Results are in {file}; `gymnosoma benchmark check {file}{trust}` verifies them.")
     missing = [outcomes[job.label] for job in jobs if not job.file(folder).is_file()]
     problems = [f"{each.name} failed: {each.error}" for each in missing]
@@ -106,6 +93,7 @@ def check(
     retrain: int = 0,
     trust: Annotated[bool, tyro.conf.arg(help="Also replay third-party policies, which runs their code.")] = False,
     processes: Processes = 1,
+    ray: Ray = None,
 ) -> None:
     """Verify a results file by replaying its policies.
 
@@ -119,7 +107,8 @@ def check(
             interval of the other trainings.
     """
     whole("retrain", retrain, 0, 10_000)
-    verdict = checks.check(file, trust, retrain, processes=processes)
+    with workers(processes, ray) as executor:
+        verdict = checks.check(file, trust, retrain, executor=executor)
     for line in (*verdict.differs, *verdict.unchecked):
         print(line)
     print(f"{verdict.checked} lines replayed, {len(verdict.differs)} differ, {len(verdict.unchecked)} not checkable.")

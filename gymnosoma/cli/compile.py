@@ -11,7 +11,7 @@ import tyro
 from gymnosoma.agents.policies.agent import Policy
 from gymnosoma.agents.policies.lookup import find_policy, shipped
 from gymnosoma.agents.policies.registry import all_ids, full_id, references_of
-from gymnosoma.agents.support.workers import Unfinished, run_jobs, workers
+from gymnosoma.agents.support.workers import run_jobs, values_of, workers
 from gymnosoma.envs.core.kernels import jit
 from gymnosoma.envs.wrappers import make_vec
 
@@ -44,10 +44,8 @@ def compile_(
     mixed = sorted(names, key=lambda name: names.index(name) % 5)  # neighbours share few kernels, see `cache.locked`
     jobs = {f"{name.partition('/')[2]} x {count}": (name, count, arguments) for count in num_envs for name in mixed}
     with workers(processes) as executor:
-        outcomes = list(run_jobs(executor, _compile, jobs, "part", leave=False).values())
-    if failed := [f"{outcome.name}: {outcome.error}" for outcome in outcomes if outcome.error]:
-        raise Unfinished("\n".join(failed))
-    print(*(f"{outcome.name}: {outcome.value:.1f} s" for outcome in outcomes), sep="\n")
+        seconds = values_of(run_jobs(executor, _compile, jobs, "part", leave=False))
+    print(*(f"{name}: {value:.1f} s" for name, value in zip(jobs, seconds, strict=True)), sep="\n")
     print(f"{len(jit.compiled() - before)} kernels compiled")
 
 

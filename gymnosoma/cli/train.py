@@ -7,8 +7,7 @@ import re
 import signal
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from concurrent.futures import Executor
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -26,13 +25,13 @@ from gymnosoma.agents.policies.registry import ALGORITHMS, full_id, references_o
 from gymnosoma.agents.policies.repository import PICTURE, write_repository
 from gymnosoma.agents.support.files import check_installed, check_saved, locked, replacing, to_json
 from gymnosoma.agents.support.interruption import noted_signals
-from gymnosoma.agents.support.workers import Unfinished, run_jobs, workers
+from gymnosoma.agents.support.workers import run_jobs, values_of, workers
 from gymnosoma.envs import register_model
 from gymnosoma.envs.core.arguments import shown, whole
 from gymnosoma.envs.core.env.documentation import figures
 from gymnosoma.envs.wrappers import make_vec
 
-from .arguments import Arguments, Params, Processes, folder_part, read_arguments
+from .arguments import Arguments, Params, Processes, Ray, folder_part, read_arguments
 from .evaluate import measure, show
 
 MODELS = (".osim", ".xml", ".mjb", ".toml")
@@ -81,6 +80,7 @@ def train(
     resume: bool = False,
     episodes: int = 64,
     processes: Processes = 1,
+    ray: Ray = None,
     film: Path | None = None,
 ) -> None:
     """Train a policy and compare it with the animal's own controllers.
@@ -93,7 +93,7 @@ def train(
 
     Args:
         seeds: Number of runs, with seeds SEED, SEED + 1, ... They run one after another, or in parallel with
-            --processes. The number of the seed is added to the name of each run folder.
+            --processes or --ray. The number of the seed is added to the name of each run folder.
         folder: Run folder. By default, runs/ID-ALGORITHM-SEED; arguments of --env are inserted before the seed.
         resume: Continue the run in the folder from its last checkpoint. With several seeds, continue the runs that
             exist and start the rest. Resume only your own runs, because a checkpoint can execute code.
@@ -108,10 +108,11 @@ def train(
     imported = target.lower().endswith(MODELS)
     if imported or film is not None:
         check_saved("film", [[film or Path("episode.gif")]], FORMATS)
-    if processes > 1 and seeds == 1:
-        raise ValueError("processes has no effect on a single run; combine it with --seeds")
-    if processes > 1 and imported:
-        raise ValueError("processes must not be given with a model: other processes do not know the model")
+    option = "ray" if ray is not None else "processes" if processes > 1 else ""
+    if option and seeds == 1:
+        raise ValueError(f"{option} has no effect on a single run; combine it with --seeds")
+    if option and imported:
+        raise ValueError(f"{option} must not be given with a model: other processes do not know the model")
     env_id, arguments = registered(target, model) if imported else full_id(target), read_arguments(env, param)
     for name, value in vars(model).items():
         if not imported and value != getattr(ModelOptions, name):
@@ -127,9 +128,11 @@ def train(
     check_installed(*ALGORITHMS[algorithm].libraries)
     names = [*references_of(env_id), "random", *(["trained"] if shipped(env_id).is_dir() else [])]
     _announce(checked, seeds, (seeds + len(names)) * episodes)
-    if processes > 1:
-        with workers(processes) as executor:
-            rows = _train_together(env_id, runs, episodes, executor)
+    if option:
+        with workers(processes, ray) as executor:
+            training.train_all(env_id, runs, executor)
+            jobs = {str(place): (env_id, [str(place)], episodes, 1000) for place in runs}
+            rows = [row for (row,) in values_of(run_jobs(executor, measure, jobs, "evaluation"))]
     else:
         rows = [_train_one(env_id, each, place, episodes) for place, each in runs.items()]
     others = measure(env_id, names, episodes, 1000)
@@ -217,24 +220,6 @@ def _train_one(env_id: str, config: TrainConfig, place: Path, episodes: int) -> 
         print(f"Interrupted. Everything is in {place}; continue with --resume.")
         sys.exit(128 + caught[0])
     return measure(env_id, [str(place)], episodes, 1000)[0]
-
-
-def _train_seed(env_id: str, config: TrainConfig, place: Path, episodes: int) -> Summary:
-    """Train in a worker process and return the scores."""
-    training.train(env_id, place, config, resume=(place / CONFIG).exists())
-    return measure(env_id, [str(place)], episodes, 1000)[0]
-
-
-def _train_together(
-    env_id: str, runs: Mapping[Path, TrainConfig], episodes: int, executor: Executor | None
-) -> list[Summary]:
-    """Train and evaluate several seeds in parallel; existing runs continue from their last checkpoint."""
-    jobs = {str(place): (env_id, config, place, episodes) for place, config in runs.items()}
-    outcomes = run_jobs(executor, _train_seed, jobs, "run")
-    failed = [f"{name}: {outcome.error}" for name, outcome in outcomes.items() if outcome.error is not None]
-    if failed:
-        raise Unfinished("; ".join(failed) + "; use --resume to continue")
-    return [outcome.value for outcome in outcomes.values()]
 
 
 def _save_scores(place: Path, own: Summary, others: Sequence[Summary]) -> None:

@@ -4,7 +4,9 @@ import errno
 import inspect
 import json
 import shutil
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
+from multiprocessing import get_context
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -201,6 +203,10 @@ def test_seeds_do_not_meet():
 # Results, and checks of them.
 
 
+def run_job(job, place):
+    entrants.save_job(job, place, entrants.run_job(job, place))
+
+
 def training(name, seed=0, marks=(60, 100), track="fixed"):
     return Job(SWIM, name, seed, marks, track, episodes=16)
 
@@ -210,7 +216,7 @@ def folder(tmp_path_factory):
     """Results of three trainings by somebody else's learner, and of the animal's own controller."""
     place = tmp_path_factory.mktemp("benchmark")
     for job in (*(training(HOLD, seed) for seed in range(3)), Job(SWIM, "baseline", episodes=16)):
-        entrants.run_job(job, place)
+        run_job(job, place)
     results.gather(place)
     return place
 
@@ -243,7 +249,8 @@ def test_results_are_played_again(folder):
     ]
     alone = verdict(folder)
     assert alone.checked == 1 and len(alone.unchecked) == 6  # it runs no code of others
-    assert verdict(folder, processes=2) == alone
+    with workers(processes=2) as executor:
+        assert verdict(folder, executor=executor) == alone
     assert verdict(folder, trust=True) == ([], [], 7)
     results.write(folder / "packed.jsonl.xz", lines)
     assert results.read(folder / "packed.jsonl.xz") == lines
@@ -309,10 +316,10 @@ def test_a_full_disk_leaves_no_half_weights(folder, tmp_path, monkeypatch):
 
     monkeypatch.setattr(entrants, "replacing", stuck)
     with pytest.raises(OSError, match="No space"):
-        entrants.run_job(job, tmp_path)
+        run_job(job, tmp_path)
     assert full and not [*(tmp_path / "weights").iterdir()] and job.lines(tmp_path) is None
     monkeypatch.setattr(entrants, "replacing", files.replacing)
-    entrants.run_job(job, tmp_path)
+    run_job(job, tmp_path)
     (tmp_path / "lines" / f"partial-{job.label}.jsonl-{'0' * 32}").write_text("{")  # of a process that was killed
     assert results.read(results.gather(tmp_path)) == job.lines(tmp_path)
     next((tmp_path / "weights").rglob("action.json")).write_text("[0.")
@@ -373,7 +380,7 @@ def test_whatever_a_line_holds_is_read_or_refused(folder, tmp_path):
 
 
 def test_trainings_that_fail_count_as_zero_actions(tmp_path, command, capsys):
-    entrants.run_job(Job(SWIM, "zero", episodes=16), tmp_path)
+    run_job(Job(SWIM, "zero", episodes=16), tmp_path)
     (zero,) = results.read(Job(SWIM, "zero").file(tmp_path))
     with pytest.raises(SystemExit) as end:
         command("benchmark", "run", "WormSwim-v0", "--learner", "fixtures.learner:fail", "fixtures.learner:endless",
@@ -397,7 +404,7 @@ def test_the_commands_repeat_nothing_and_refuse_other_settings(tmp_path, command
     first = (place / "results.jsonl").read_bytes()
     work = []
     run = entrants.run_job
-    monkeypatch.setattr(entrants, "run_job", lambda job, folder: (work.append(job.label), run(job, folder)))
+    monkeypatch.setattr(entrants, "run_job", lambda job, folder: (work.append(job.label), run(job, folder))[1])
     Job(SWIM, "baseline").file(place).unlink()
     command(*arguments, 4)
     assert work == ["WormSwim-v0-baseline"]
@@ -439,8 +446,8 @@ def test_a_table_makes_only_environments_of_unknown_fingerprint(tmp_path, comman
 @pytest.mark.full
 def test_the_recipe_and_the_best_constant_can_be_entered(tmp_path, monkeypatch):
     monkeypatch.setattr(entrants, "search", lambda env_id: search(env_id, generations=1))
-    entrants.run_job(Job(SWIM, entrants.RECIPE, 0, (9000,), episodes=4), tmp_path)
-    entrants.run_job(Job(SWIM, CONSTANT, episodes=4), tmp_path)
+    run_job(Job(SWIM, entrants.RECIPE, 0, (9000,), episodes=4), tmp_path)
+    run_job(Job(SWIM, CONSTANT, episodes=4), tmp_path)
     results.gather(tmp_path)
     assert verdict(tmp_path) == ([], [], 2)
     assert {job.name for job in jobs(SWIM)} >= {"random", "baseline", CONSTANT, "replay of trained"}
@@ -453,7 +460,7 @@ def test_the_recipe_and_the_best_constant_can_be_entered(tmp_path, monkeypatch):
 def test_shipped_learners_play_as_they_learned(name, tmp_path):
     """After at least one update."""
     most = {"ppo_default": 2100, "sac_default": 500, "cma": 30_000}.get(name, 9000)  # a generation takes 25,600
-    entrants.run_job(training(name, marks=(most,)), tmp_path)
+    run_job(training(name, marks=(most,)), tmp_path)
     (line,) = results.read(results.gather(tmp_path))
     assert line.failed is None and most - 64 < line.steps <= most
     assert verdict(tmp_path) == ([], [], 1)
@@ -572,6 +579,28 @@ def test_a_process_that_dies_takes_nothing_with_it(tmp_path):
         begun = {path.name: path.read_text().count("begun") for path in tmp_path.iterdir()}
         assert begun == {**dict.fromkeys(("a", "b", "c", "fails"), 1), "dies": 1 + RETRIES, "dies once": 2}
         assert run_jobs(executor, marked, {"d": (tmp_path, "d")}, "job")["d"].value == "D"  # it goes on
+
+
+def test_any_executor_runs_jobs(tmp_path):
+    names, folder = [], tmp_path / "absent"  # on a machine without the results folder
+    with ProcessPoolExecutor(1, get_context("spawn")) as executor:
+        result = executor.submit(entrants.run_job, training(HOLD), folder).result()
+        outcomes = run_jobs(executor, abs, {"a": (-1,), "b": (-2,)}, "job", save=lambda name, value: names.append(name))
+    assert sorted(names) == ["a", "b"] and all(outcome.error is None for outcome in outcomes.values())
+    assert not folder.exists()
+    entrants.save_job(training(HOLD), folder, result)
+    assert training(HOLD).lines(folder) == result.lines
+    stuck = run_jobs(None, abs, {"a": (-1,)}, "job", save=lambda name, value: (folder / "results.jsonl" / "x").touch())
+    assert "results.jsonl" in stuck["a"].error
+
+
+def test_jobs_are_planned_by_their_measured_times():
+    from tools import plan  # not in the wheel
+
+    assert [plan.planned_time([1.0, 3.0, 2.0, 2.0], cores) for cores in (1, 2, 9)] == [8.0, 4.0, 3.0]
+    lines = [*made(SWIM, "ppo", 100, 0.1), *made(SWIM, "ppo", 200, 0.2), *made(SWIM, "baseline", 0, 0.0)]
+    timed = [replace(line, seconds=Seconds(9.0 if line.mark else 0.0, 2.0)) for line in lines]
+    assert plan.job_seconds(timed) == [13.0, 2.0]
 
 
 def test_the_median_training_within_the_limits_is_shipped(tmp_path, monkeypatch):

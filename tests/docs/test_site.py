@@ -122,6 +122,7 @@ FEW_STEPS = {
     "her_reach": ("2500", "stable_baselines3"),  # one update after a random episode of each worm
     "imperfect_senses": ("1", "torch"),
     "minari_cloning": ("8", "minari"),
+    "optuna_recipe": ("4", "optuna"),
     "optuna_sine": ("3", "optuna"),
     "pixels_ppo": ("32", "stable_baselines3"),
     "recurrent_agent": ("2", "torch"),

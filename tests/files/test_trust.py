@@ -27,7 +27,8 @@ LURE = "[/red]|`$x_\\1 <b>"
 def line(tmp_path_factory):
     """A line of results, of zero actions."""
     place = tmp_path_factory.mktemp("results")
-    entrants.run_job(Job(SWIM, "zero", episodes=2), place)
+    job = Job(SWIM, "zero", episodes=2)
+    entrants.save_job(job, place, entrants.run_job(job, place))
     return json.loads(results.gather(place).read_text().splitlines()[0])
 
 

@@ -32,7 +32,8 @@ def run(*command, cwd, env=None):
 
 FILM = ("imageio", "imageio_ffmpeg", "PIL")
 DATA = ("pandas", "matplotlib", "PIL")
-EXTRA = ("stable_baselines3", "tensorboard", "cma", "optuna", "moviepy", "minari", "h5py", "pyarrow", *FILM, *DATA)
+EXTRA = ("stable_baselines3", "tensorboard", "cma", "optuna", "moviepy", "minari", "h5py", "pyarrow", "ray")
+EXTRA += (*FILM, *DATA)
 """Modules that come with extras only; without torch, which tyro imports where it finds a trace of it."""
 
 
@@ -188,6 +189,7 @@ NEEDED = {
     "benchmark run WormSwim-v0": "train",
     "benchmark run WormSwim-v0 --learner ppo_default": "train",
     "benchmark run WormSwim-v0 --learner recipe": "train",
+    "benchmark run WormSwim-v0 --policy zero --ray auto": "cluster",
     "fit worm midlines.npy --save film.mp4": "film",
     "simulate worm --save run.parquet": "data",
     "render WormSwim-v0 --save film.mp4": "film",
