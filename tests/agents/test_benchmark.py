@@ -128,7 +128,7 @@ def test_a_policy_can_be_reported_at_each_mark():
 @pytest.mark.parametrize("name", learners.LEARNERS)
 def test_learners_report_at_the_marks(name, tmp_path):
     """They reported every 25,000 steps, so that 75,008 stood for 100,000."""
-    entrants.run_job(replace(training(name, marks=(100, 150)), episodes=2), tmp_path)
+    run_job(replace(training(name, marks=(100, 150)), episodes=2), tmp_path)
     config = learners.LEARNERS[name].config
     rows = config.get("num_envs") or config["population"] * config["episodes"]
     assert [line.steps for line in results.read(results.gather(tmp_path))] == [100 - 100 % rows, 150 - 150 % rows]
