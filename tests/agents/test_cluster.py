@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -86,8 +87,12 @@ def wait_for(found, deadline=500.0):
 
 
 def busy():
-    """Processes of Ray that run a job."""
-    return [each for each in psutil.process_iter(["cmdline"]) if "ray::_on_node" in (each.info["cmdline"] or [""])[0]]
+    """Processes of this test's clusters that run a job."""
+    found = []
+    for each in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):  # it has ended
+            found += [each] * ("ray::_on_node" in " ".join(each.cmdline()))
+    return found
 
 
 def remove_node(cluster):
