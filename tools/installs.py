@@ -31,12 +31,13 @@ PURPOSES = {
     "data": "pandas, curves, figures of the papers",
     "recordings": "HDF5 (Tierpsy, DeepLabCut) and SLEAP",
     "offline": "Minari's datasets",
+    "cluster": "Ray, for jobs on several machines",
     "peers": "programs with which speed is compared",
     "torch": "the CPU build of torch, which all that follow need",
     "train": "learning, learning curves, films",
     "notebook": "`train` and JupyterLab",
     "docs": "`train` and this site",
-    "dev": "`train`, `data`, `recordings`, `offline`, `docs`, other libraries of the examples, tests and linters",
+    "dev": "`train`, `data`, `recordings`, `offline`, `cluster`, `docs`, libraries of the examples, tests, linters",
     "rllib": "RLlib, in an environment of its own",
 }
 """Extras and their purposes; the rows from ``train`` on are installed on top of torch."""
