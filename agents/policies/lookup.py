@@ -16,13 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gymnosoma.envs.core.arguments import one_of, printable, shown
+from gymnosoma.envs.core.env.task import task_arguments
 
 from ..support.schema import plain
 from .agent import Agent, ConstantAgent, FunctionAgent, Policy, RandomAgent, ReplayAgent, reference_policy
 from .card import CARD, WEIGHTS, load_policy, read_card
 from .evaluation import REPLAY_SEED, evaluate
 from .fingerprints import env_fingerprint, files_digest, policy_fingerprint, values_digest
-from .registry import check_names, full_id, own_module, references_of, source_digest
+from .registry import check_names, full_id, own_module, references_of, source_digest, task_class
 
 OWN = re.compile(r"[^\W\d][\w.]*:[^\W\d]\w*")
 """Pattern of the names of user functions, ``module:function``."""
@@ -82,6 +83,12 @@ def _saved_policy(env_id: str, name: str, folder: Path) -> Policy:
     if card.id != env_id:
         raise ValueError(f"policy {str(folder)!r} was trained for {card.id}, not for {env_id}")
     check_names(env_id, card.env, f"{str(folder / CARD)!r}: env: argument")
+    kind = task_class(env_id)
+    arguments = {name: value for name, value in card.env.items() if name in task_arguments(kind)}
+    try:
+        kind(**arguments)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{str(folder / CARD)!r}: env: {error}") from None
     return Policy(
         name,
         lambda envs, _: load_policy(folder, envs),
