@@ -41,6 +41,10 @@ def examples(env_id):
             if value != getattr(task if argument == "actions" else animal, argument):
                 yield {}, {argument: value}
     yield {}, {"control_rate": 0.5 * task.control_rate}
+    if "residual" in task.action_modes:
+        yield {}, {"authority": 0.5 * task.authority}
+        if "action" in task.memory.names:
+            yield {}, {"smoothing": 0.5}
     yield {}, {"dt": 0.5 * animal.dt}
     kinds = (f"_{kind.__name__.lower().lstrip('_')}" for kind in type(animal).__mro__)
     yield from next((globals()[kind] for kind in kinds if kind in globals()), lambda task: ())(task)
