@@ -39,7 +39,7 @@ def mean_return(policy) -> float:
 animal = mean_return(Animal())
 model = getattr(stable_baselines3, algorithm)("MlpPolicy", env, seed=0, device="cpu")
 done, returns = [0], [mean_return(model)]
-print(f"{env_id}: the animal's own controller {animal:.4g}, {algorithm} after 0 steps {returns[0]:.4g}")
+print(f"{env_id}: return of the animal's own controller {animal:.4g}, of {algorithm} {returns[0]:.4g} at the start")
 for _ in range(MARKS):
     model.learn(max(int(steps) // MARKS, 1), reset_num_timesteps=False)
     done.append(model.num_timesteps)

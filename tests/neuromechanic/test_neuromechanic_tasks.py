@@ -126,7 +126,7 @@ def test_the_reflex_excites_what_is_stretched():
 
 def test_actions_move_the_posture_to_which_the_reflex_pulls():
     """At a rate, up to an end; what is saved goes on to the bit, and a shift beyond its end is refused."""
-    envs = gymnasium.make_vec(HOLD, num_envs=3)
+    envs = gymnasium.make_vec(HOLD, num_envs=3, authority=1.0)
     envs.reset(seed=0, options={"push": 0.0, "load": 0.0})
     task, action = envs.task, np.zeros((3, 7), np.float32)
     action[:, 1] = [0.0, 0.1, 1.0]
@@ -136,7 +136,7 @@ def test_actions_move_the_posture_to_which_the_reflex_pulls():
     assert shift[:, 1] == pytest.approx([0.0, 0.04, 0.4]) and not np.delete(shift, 1, 1).any()
     assert moved[0] < 0.0 < moved[1] < 0.05 < moved[2]
     kept, expected = envs.save(), envs.step(action)[0]
-    other = gymnasium.make_vec(HOLD, num_envs=3)
+    other = gymnasium.make_vec(HOLD, num_envs=3, authority=1.0)
     other.reset(seed=1)
     other.restore(kept)
     assert np.array_equal(other.step(action)[0], expected)
