@@ -5,6 +5,7 @@ import math
 import os
 import subprocess
 import sys
+from typing import ClassVar
 
 import gymnasium
 import numpy as np
@@ -15,6 +16,7 @@ from ids import ALL, FIRST, IDS
 from gymnosoma.envs.core.env.environment import BodyEnv
 from gymnosoma.envs.core.env.task import Score
 from gymnosoma.envs.core.env.vector import BodyVectorEnv
+from gymnosoma.envs.core.kernels.jit import kernel
 from gymnosoma.envs.core.kernels.maths import mean, total
 
 HERE = "env.test_hooks"
@@ -182,12 +184,12 @@ class Broken(Turn):
         self.hook = hook
 
     def return_so_far(self, row, memory):
-        return math.log(0.1 - row.time) if self.hook == "reward" else 1.0
+        return 1.0 if self.hook != "reward" or row.time < 0.1 else math.nan
 
     def ending(self, row, memory):
         if self.hook == "unknown" and row.time > 0.1:
             return 77.0
-        return math.sqrt(0.1 - row.time) * 0.0 if self.hook == "ending" else 0.0
+        return math.inf if self.hook == "ending" and row.time > 0.1 else 0.0
 
     def sense(self, row, memory, observation):
         super().sense(row, memory, observation)
@@ -208,6 +210,136 @@ def test_nothing_is_written_outside_of_an_array(compared):
     assert set(envs.batch.memory["past"].ravel()) <= {0.0, 7.0} and (envs.batch.memory["count"] <= 3.0).all()
 
 
+@kernel
+def root(x):
+    """Kernel of a user."""
+    return math.sqrt(x)
+
+
+@kernel
+def last(array, place):
+    """Kernel of a user."""
+    return array[place]
+
+
+class Late(Turn):
+    """Fails when the count of steps reaches 3, in the way that its argument names."""
+
+    score = Score("return")
+    memory_fields: ClassVar = {"count": "f8", "past": "3f8"}
+
+    def __init__(self, failure, **arguments):
+        super().__init__(**arguments)
+        self.failure = failure
+
+    @staticmethod
+    def quotient(n):
+        return 7 // n
+
+    def return_so_far(self, row, memory):
+        memory.count += 1.0
+        n = 3 - int(memory.count)
+        if self.failure == "floor":
+            return 7.0 + (7 // n)
+        if self.failure == "modulo":
+            n = 7 % n
+        if self.failure == "assigned":
+            m = 7
+            m //= n
+            return float(m)
+        if self.failure == "quotient":
+            return 7 / n > 2.0
+        if self.failure == "static":
+            return self.quotient(n)
+        if self.failure == "pair":
+            return divmod(7, n)[1]
+        if self.failure == "root":
+            return max(math.sqrt(2.5 - memory.count), 0.0)
+        if self.failure == "kernel":
+            return max(root(2.5 - memory.count), 0.0)
+        if self.failure == "power":
+            return max((2.5 - memory.count) ** 0.3, 0.0)
+        if self.failure == "logarithm":
+            return max(math.log(3.0 - memory.count), 0.0)
+        if self.failure == "integer":
+            return float(int(1.0 / (3.0 - memory.count)))
+        if self.failure == "index of a kernel":
+            return last(memory.past, int(memory.count))
+        return 1.0
+
+
+LATE = {
+    **dict.fromkeys(("floor", "modulo", "assigned", "quotient", "static", "pair"), (ZeroDivisionError, "by zero")),
+    **dict.fromkeys(("root", "kernel", "logarithm"), (ValueError, "math domain error")),
+    "power": (ValueError, "power of a negative number"),
+    "integer": (ValueError, "integer of 64 bits"),
+    "index of a kernel": (IndexError, "out of range"),
+}
+
+
+@pytest.mark.parametrize("failure", LATE)
+def test_calculations_without_a_result_raise_errors(failure):
+    """Also after the steps in which plain Python runs, too."""
+    envs = BodyVectorEnv(2, task=f"{HERE}:Late", failure=failure)
+    envs.batch._comparison = None
+    envs.reset(seed=0)
+    envs.step(envs.action_space.sample())
+    kind, message = LATE[failure]
+    with pytest.raises(kind, match=f"a hook of the task .*{message}.*shows the line"):
+        for _ in range(3):
+            envs.step(envs.action_space.sample())
+
+
+class PerhapsUnset(Turn):
+    """Reads variables that are set in some steps only."""
+
+    def __init__(self, form, **arguments):
+        super().__init__(**arguments)
+        self.form = form
+
+    def return_so_far(self, row, memory):
+        if self.form == "if":
+            if row.time < 0.1:
+                x = 1.0
+            return x
+        if self.form == "for":
+            for j in range(int(row.time)):
+                x = j
+            return x
+        if self.form == "while":
+            while row.time < 0.1:
+                x = 1.0
+                break
+            return x
+        if self.form == "walrus":
+            return 1.0 if row.time < 0.1 or ((x := 2.0) > 1.0 and row.time > 9.0) else x
+        if self.form == "sum":
+            if row.time > 0.1:
+                x += 1.0
+            return 1.0
+        x = 1.0
+        for j in range(3):
+            y = x + j
+        if row.time < 0.1:
+            z = y
+        else:
+            z = 2.0
+            y = 3.0
+        return z + y + j if (w := x) > 0.0 and w < 2.0 else 0.0
+
+
+@pytest.mark.parametrize("form", ["if", "for", "while", "walrus", "sum"])
+def test_variables_that_may_be_unset_are_refused(form):
+    with pytest.raises(TypeError, match=r"PerhapsUnset.return_so_far, line \d+: x may be unset here: set it before"):
+        BodyEnv(f"{HERE}:PerhapsUnset", form=form).reset(seed=0)
+
+
+def test_variables_that_every_branch_sets_are_allowed():
+    env = BodyEnv(f"{HERE}:PerhapsUnset", form="none")
+    env.reset(seed=0)
+    env.step(np.zeros(env.action_space.shape))
+
+
 @pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize(
     ("hook", "reason"),
@@ -219,8 +351,6 @@ def test_nothing_is_written_outside_of_an_array(compared):
     ],
 )
 def test_a_hook_that_fails_later_ends_the_episode(monkeypatch, hook, reason, compiled):
-    if not compiled and hook in ("reward", "ending"):
-        pytest.skip("Python raises an error")
     monkeypatch.setattr(Broken, "compiled", compiled)
     envs = BodyVectorEnv(2, task=f"{HERE}:Broken", hook=hook)
     envs.reset(seed=0)

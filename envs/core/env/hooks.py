@@ -26,6 +26,7 @@ from numba.core.errors import NumbaError
 from numpy.typing import NDArray
 
 from ..kernels.jit import kernel, rebound
+from .guards import Guards
 
 NAMES = ("prepare", "command", "reward", "ending", "sense", "info")
 """Hooks of every task."""
@@ -278,22 +279,14 @@ class CompiledTask:
         if not isinstance(tree.body[0], ast.FunctionDef):
             raise TypeError(f"{name} must be defined by def")
         definition = translation.visit_method(tree.body[0])
-        key = function, ast.dump(definition), tuple(sorted(translation.calls.items(), key=lambda call: call[0]))
+        calls, foreign = translation.calls, is_foreign(owner)
+        if foreign:
+            definition, guards = guarded(definition, function, name)
+            calls = calls | guards
+        key = function, ast.dump(definition), tuple(sorted(calls.items(), key=lambda call: call[0]))
         if (key, self._compiled) not in _KERNELS:
-            module = ast.fix_missing_locations(ast.Module([definition], []))
-            code = compile(module, function.__code__.co_filename, "exec", dont_inherit=True)
-            names = dict(function.__globals__)
-            exec(code, names)  # to define it
-            cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-            enclosed = {cell: content.cell_contents for cell, content in cells if cell != "__class__"}
-            new = types.FunctionType(
-                names[function.__name__].__code__,
-                function.__globals__ | enclosed | translation.calls,
-                function.__name__,
-                function.__defaults__,
-            )
-            new.__qualname__, new.__module__ = name, function.__module__
-            _KERNELS[key, self._compiled] = self._kernel(new, is_foreign(owner))
+            new = _function(definition, function, name, calls)
+            _KERNELS[key, self._compiled] = self._kernel(new, foreign)
         return _KERNELS[key, self._compiled]
 
     def _copy(self, target: np.dtype[Any], flat: bool, names: Iterable[str] | None = None) -> Any:
@@ -322,6 +315,59 @@ class CompiledTask:
 def _source(function: Any) -> str:
     lines, first = inspect.getsourcelines(function)
     return "\n" * (first - 1) + textwrap.dedent("".join(lines))  # lines keep their numbers
+
+
+def _names(function: types.FunctionType) -> dict[str, Any]:
+    """Return the global and enclosed names of a function."""
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    return function.__globals__ | {cell: content.cell_contents for cell, content in cells if cell != "__class__"}
+
+
+def _function(
+    definition: ast.FunctionDef, function: types.FunctionType, name: str, calls: Mapping[str, Any]
+) -> types.FunctionType:
+    """Return a function from a changed definition of ``function``."""
+    module = ast.fix_missing_locations(ast.Module([definition], []))
+    names = dict(function.__globals__)
+    exec(compile(module, function.__code__.co_filename, "exec", dont_inherit=True), names)  # to define it
+    code = names[function.__name__].__code__
+    new = types.FunctionType(code, {**_names(function), **calls}, function.__name__, function.__defaults__)
+    new.__qualname__, new.__module__, new.__kwdefaults__ = name, function.__module__, function.__kwdefaults__
+    return new
+
+
+def guarded(
+    definition: ast.FunctionDef, function: types.FunctionType, name: str
+) -> tuple[ast.FunctionDef, dict[str, Any]]:
+    """Add `Guards` to the definition of a function; return it and the kernels that it calls."""
+
+    def fail(node: Any, problem: str) -> TypeError:
+        return TypeError(f"{name}, line {node.lineno}: {problem}")
+
+    guards = Guards(_names(function), secured, fail)
+    return guards.visit_definition(definition), guards.calls
+
+
+def secured(function: Any) -> Any:
+    """Return a function or kernel from outside the package as a kernel with guards; None for others."""
+    own = getattr(function, "py_func", function)
+    if own not in _SECURED:
+        _SECURED[own] = None  # a recursive kernel calls itself as it is
+        if is_foreign(own):
+            try:
+                definition = ast.parse(_source(own)).body[0]
+            except OSError:  # entered interactively
+                definition = None
+            new = own
+            if isinstance(definition, ast.FunctionDef):
+                definition.decorator_list, definition.returns = [], None
+                changed, calls = guarded(definition, own, own.__qualname__)
+                new = _function(changed, own, own.__qualname__, calls)
+            _SECURED[own] = checked(new)
+    return _SECURED[own]
+
+
+_SECURED: dict[Any, Any] = {}
 
 
 @functools.cache
@@ -363,9 +409,10 @@ def checked(function: Callable[..., Any]) -> Any:
 
 @functools.cache
 def _static(function: Any, compiled: bool, foreign: bool) -> Any:
+    guarded_kernel = secured(function) if foreign else None
     if not compiled:
-        return plain(function)
-    return checked(function) if foreign else kernel(function)
+        return plain(guarded_kernel or function)
+    return guarded_kernel or kernel(function)
 
 
 @functools.cache
@@ -381,6 +428,9 @@ def _loops(*hooks: Any) -> tuple[Any, ...]:
     return tuple(_Loop(kernel(function)) for function in row_loops(*hooks))
 
 
+_SHOWN = "`compiled = False` in the class of the task shows the line"
+
+
 class _Loop:
     """Compiled loop that explains errors of compilation."""
 
@@ -391,10 +441,9 @@ class _Loop:
         try:
             self._loop(*arguments)
         except IndexError as error:
-            raise IndexError(
-                f"a hook of the task uses an index that is out of range ({error}); `compiled = False` in the class of "
-                "the task shows the line"
-            ) from None
+            raise IndexError(f"a hook of the task uses an index that is out of range ({error}); {_SHOWN}") from None
+        except (ArithmeticError, ValueError) as error:
+            raise type(error)(f"a hook of the task fails ({error}); {_SHOWN}") from None
         except NumbaError as error:
             places = re.findall(r'([^\s"]+\.py)"?,? (?:line |\()(\d+)', str(error))
             foreign = [place for place in places if "numba" not in place[0] and not __file__.endswith(place[0])]
