@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 from ids import IDS
 
+from gymnosoma.envs.core.env.options import Defaults
+from gymnosoma.envs.core.model.control import Event
+
 VALUES = -1e6, -1.0, 0.5, 3.5, 1e18, 1e90
 
 
@@ -48,6 +51,25 @@ def forge(env_id):
             for _ in range(3):
                 if step():
                     break
+    for name, option in env.batch.options.options.items():
+        for value in (option.low - 1.0 - abs(option.low), option.high + 1.0 + abs(option.high), np.nan, None, "wide"):
+            shape = (*option.shape, 2) if value is None else option.shape
+            forged = "wide" if value == "wide" else np.full(shape, option.low if value is None else value)
+            for part, changed in (
+                ("kept", [Defaults({name: forged})]),
+                ("kept", [Defaults(events=[Event(1.0, {name: forged})])]),
+                ("events", [[Event(1.0, {name: forged})]]),
+            ):
+                with pytest.raises(ValueError, match=f"^snapshot: .*{name}"):
+                    env.restore(saved | {part: changed})
+    for part, changed in (
+        ("kept", [{}]),
+        ("kept", [Defaults({"unknown": 1.0})]),
+        ("events", [[Event(1.0, {"unknown": 1.0})]]),
+        ("randomize", {"unknown": (0.0, 1.0)}),
+    ):
+        with pytest.raises(ValueError, match=r"^snapshot: .*(kept|unknown)"):
+            env.restore(saved | {part: changed})
     assert min(counts) > 0
     env.restore(saved)
     step()

@@ -438,9 +438,7 @@ class TaskBatch:
             if len(snapshot[name]) != count:
                 raise ValueError(f"snapshot: {name} must have an entry for each of {count} rows")
         rngs = [np.random.default_rng() for _ in states]
-        for event in (each for waiting in snapshot["events"] for each in waiting):
-            for name, value in event.values.items():
-                self.task.animal.parameters[name].check(f"snapshot: events: {name}", value)
+        self.options.check_saved(snapshot["kept"], snapshot["events"], snapshot["randomize"])
         for rng, state in zip(rngs, states, strict=True):
             rng.bit_generator.state = copy.deepcopy(state)
         for name, own in arrays.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -70,9 +70,12 @@ class ResetOptions:
         keep = values.pop("keep", False)
         if not isinstance(keep, bool | np.bool_):
             raise ValueError(f"options: keep must be True or False, got {shown(keep)}")
-        parameters = {name: self.options[name] for name in self._task.parameters}
-        events = read_events("options: events", values.pop("events", ()), parameters, count)
+        events = self._events("options: events", values.pop("events", ()), count)
         return self._spread("options", values, count), events, bool(keep)
+
+    def _events(self, label: str, events: Any, count: int) -> list[Event]:
+        parameters = {name: self.options[name] for name in self._task.parameters}
+        return read_events(label, events, parameters, count)
 
     def _spread(self, label: str, values: Mapping[str, Any], count: int) -> Values:
         return {
@@ -87,6 +90,27 @@ class ResetOptions:
                 allowed = ", ".join(self._task.parameters)
                 raise ValueError(f"parameters: {name} is not known; allowed are {allowed}")
         return self._spread("parameters", values, count)
+
+    def check_saved(self, defaults: Sequence[Any], events: Iterable[Any], randomize: Any) -> None:
+        """Check the options of a snapshot: those of later episodes and events, with an entry per row; distributions.
+
+        Raises:
+            ValueError: If a name is unknown, or a value has another shape or is out of range.
+        """
+        try:
+            _read(randomize, self._option, self._task.parameters)
+        except ValueError as error:
+            raise ValueError(f"snapshot: {error}") from None
+        for each in defaults:
+            if not isinstance(each, Defaults):
+                raise ValueError(f"snapshot: kept must hold options as save() gives them, got {shown(each)}")
+            for name, value in each.values.items():
+                label = f"snapshot: kept: {name}"
+                option = self._option(label, name)
+                if np.shape(option.check(label, value)) != option.shape:
+                    raise ValueError(f"{label} must have shape {option.shape}, got {np.shape(value)}")
+        for waiting in (*events, *(each.events for each in defaults)):
+            self._events("snapshot: events", waiting, 1)
 
     def keep(self, ids: NDArray[np.int64], values: Values, events: Sequence[Event]) -> None:
         """Store values and events, with an entry for each of ``ids``, for later episodes."""
