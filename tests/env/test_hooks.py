@@ -14,10 +14,12 @@ from fixtures.worm_turn import Turn
 from ids import ALL, FIRST, IDS
 
 from gymnosoma.envs.core.env.environment import BodyEnv
+from gymnosoma.envs.core.env.hooks import COMPARED_STEPS
 from gymnosoma.envs.core.env.task import Score
 from gymnosoma.envs.core.env.vector import BodyVectorEnv
 from gymnosoma.envs.core.kernels.jit import kernel
 from gymnosoma.envs.core.kernels.maths import mean, total
+from gymnosoma.envs.lamprey.tasks import Economy
 
 HERE = "env.test_hooks"
 
@@ -118,6 +120,24 @@ class WritesOutside(Turn):
         return 0.0
 
 
+class Recursive(Turn):
+    def product(self, n):
+        return 1.0 if n <= 1 else n * self.product(n - 1)
+
+    def return_so_far(self, row, memory):
+        return self.product(3)
+
+
+COUNT = 0.0
+
+
+class SetsGlobal(Turn):
+    def return_so_far(self, row, memory):
+        global COUNT
+        COUNT += 1.0
+        return COUNT
+
+
 class SetsItself(Turn):
     def return_so_far(self, row, memory):
         self.degrees = 1.0
@@ -163,6 +183,8 @@ def test_an_unknown_score_is_told_at_once():
         (NoReturn, "reward returned no finite number"),
         (WrongTerms, r"its terms add up to 0.5.*: set memory.reward_NAME for each NAME .*\(angle, rest\), or remove"),
         (UnknownReport, "info_fields to copy must be fields of memory or row, got 'turnd'"),
+        (Recursive, "self.product calls itself: write a loop"),
+        (SetsGlobal, r"test_hooks\.py, line \d+: a hook cannot be compiled"),
         (SetsItself, "degrees cannot be set in a hook"),
         (WholeArrays, r"test_hooks\.py, line \d+: a hook cannot be compiled"),
     ],
@@ -204,7 +226,9 @@ def test_nothing_is_written_outside_of_an_array(compared):
     if not compared:
         envs.batch._comparison = None
     envs.reset(seed=0)
-    with pytest.raises(TypeError if compared else IndexError, match=r"line .*out of bounds|index that is out of range"):
+    with pytest.raises(
+        TypeError if compared else IndexError, match=r"WritesOutside: return_so_far, line .*out of bounds"
+    ):
         for _ in range(5):
             envs.step(envs.action_space.sample())
     assert set(envs.batch.memory["past"].ravel()) <= {0.0, 7.0} and (envs.batch.memory["count"] <= 3.0).all()
@@ -269,23 +293,26 @@ class Late(Turn):
 
 
 LATE = {
-    **dict.fromkeys(("floor", "modulo", "assigned", "quotient", "static", "pair"), (ZeroDivisionError, "by zero")),
-    **dict.fromkeys(("root", "kernel", "logarithm"), (ValueError, "math domain error")),
-    "power": (ValueError, "power of a negative number"),
-    "integer": (ValueError, "integer of 64 bits"),
-    "index of a kernel": (IndexError, "out of range"),
+    **dict.fromkeys(("floor", "modulo", "assigned", "quotient"), (ZeroDivisionError, "return_so_far, line .* by zero")),
+    "static": (ZeroDivisionError, "quotient, line .* by zero"),
+    "pair": (ZeroDivisionError, "return_so_far, line .* by zero"),
+    **dict.fromkeys(("root", "logarithm"), (ValueError, "return_so_far, line .*math domain error")),
+    "kernel": (ValueError, "root, line .*math domain error"),
+    "power": (ValueError, "return_so_far, line .*power of a negative number"),
+    "integer": (ValueError, "return_so_far, line .*cannot convert"),
+    "index of a kernel": (IndexError, "last, line .*out of bounds"),
 }
 
 
 @pytest.mark.parametrize("failure", LATE)
 def test_calculations_without_a_result_raise_errors(failure):
-    """Also after the steps in which plain Python runs, too."""
+    """Also after the steps in which plain Python runs, too; plain Python then finds the line."""
     envs = BodyVectorEnv(2, task=f"{HERE}:Late", failure=failure)
     envs.batch._comparison = None
     envs.reset(seed=0)
     envs.step(envs.action_space.sample())
     kind, message = LATE[failure]
-    with pytest.raises(kind, match=f"a hook of the task .*{message}.*shows the line"):
+    with pytest.raises(kind, match=f"Late: {message}"):
         for _ in range(3):
             envs.step(envs.action_space.sample())
 
@@ -360,6 +387,45 @@ def test_a_hook_that_fails_later_ends_the_episode(monkeypatch, hook, reason, com
         if ended.any():
             break
     assert ended.all() and [envs.failures[code] for code in infos["failure"]] == [reason] * 2
+
+
+class WithFlags(Turn):
+    flags = (True, False)
+
+    def return_so_far(self, row, memory):
+        return 1.0 if self.flags[0] and not self.flags[1] else 0.0
+
+
+def test_flags_can_be_in_an_array():
+    env = BodyEnv(f"{HERE}:WithFlags")
+    env.reset(seed=0)
+    assert env.step(np.zeros(env.action_space.shape))[1] == 1.0
+
+
+class WithCircuit(Economy):
+    """The circuit of the lamprey is in the loop."""
+
+    def __init__(self, overflows=False, **arguments):
+        super().__init__(**arguments)
+        self.overflows = overflows
+
+    def ending(self, row, memory):
+        n = int(1e10) if self.overflows else 0
+        return super().ending(row, memory) + float(n * n)
+
+
+@pytest.mark.full
+def test_hooks_with_a_circuit_are_compared():
+    envs = BodyVectorEnv(3, task=f"{HERE}:WithCircuit")
+    assert envs.task.circuit is not None
+    envs.reset(seed=0)
+    for _ in range(10):
+        envs.step(envs.action_space.sample())
+    assert envs.batch._comparison.steps == COMPARED_STEPS - 10
+    envs = BodyVectorEnv(3, task=f"{HERE}:WithCircuit", overflows=True)
+    with pytest.raises(TypeError, match=r"the compiled hooks give ending = .*, plain Python gives"):
+        envs.reset(seed=0)
+        envs.step(envs.action_space.sample())
 
 
 def test_choices_are_made_when_hooks_are_compiled():

@@ -239,7 +239,7 @@ class TaskBatch:
         self._no_failures = np.zeros(count, np.int64)
         self._no_failures.flags.writeable = False  # shared by all infos
         self.queue = EventQueue(count)
-        foreign = is_foreign(type(self.task)) and self.task.compiled and self.task.circuit is None
+        foreign = is_foreign(type(self.task)) and self.task.compiled
         self._comparison = Comparison(self.task) if foreign else None
         self.fps = min(self.task.control_rate, FASTEST)
         self.view: View | None = None

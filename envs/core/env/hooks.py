@@ -9,10 +9,12 @@ Tasks that differ only in their constants share their kernels.
 from __future__ import annotations
 
 import ast
+import copy
 import functools
 import inspect
 import math
 import operator
+import os
 import re
 import textwrap
 import types
@@ -22,11 +24,11 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numba.core.errors import NumbaError
+from numba.core.errors import NumbaError, UnsupportedBytecodeError
 from numpy.typing import NDArray
 
 from ..kernels.jit import kernel, rebound
-from .guards import Guards
+from . import guards
 
 NAMES = ("prepare", "command", "reward", "ending", "sense", "info")
 """Hooks of every task."""
@@ -53,6 +55,7 @@ Place = tuple[str, ...]
 """Path of attributes from a task to an object: () is the task, ("animal",) its animal."""
 
 _PACKAGE = __name__.partition(".envs.")[0]
+_FOLDER = os.path.realpath(f"{__file__}/../../..") + os.sep
 _KERNELS: dict[Any, Any] = {}
 _DTYPES: dict[Any, Any] = {}
 
@@ -129,8 +132,9 @@ class CompiledTask:
     def __init__(self, task: Any, compiled: bool = True) -> None:
         self._task = task
         self._compiled = compiled
+        self._checked = compiled and is_foreign(type(task))
         self._values: dict[str, Any] = {}
-        self._methods: dict[Any, tuple[Any, bool]] = {}
+        self._methods: dict[Any, Any] = {}
         self._sensed_type = np.dtype([(name, "f8", (field.size,)) for name, field in task.layout.fields.items()])
         shapes = {**(task.animal.state.fields or {}), **(task.memory.fields or {})}
         types = task.info_fields | dict.fromkeys(task.reward_fields, "copy")
@@ -164,11 +168,10 @@ class CompiledTask:
     def command(self, actions: NDArray[np.float64], rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
         """Return the drive (B, nu) for actions (B, action_size), and update the memory."""
         drive = np.empty((len(rows), self._task.animal.drive_size))
-        records = self._records(rows, memory)
         if self._task.circuit is not None:
-            self._loops[0](*records, actions)
+            self._run(0, rows, memory, actions)
             self._task.advance_circuit(rows, memory)
-        self._loops[1](*records, actions, drive)
+        self._run(1, rows, memory, actions, drive)
         return drive
 
     def close(self, rows: NDArray[Any], memory: NDArray[Any], moved: bool = True) -> tuple[NDArray[Any], ...]:
@@ -190,7 +193,7 @@ class CompiledTask:
         rewards, endings = np.empty(count), np.empty(count)
         observations = np.empty((count, len(self._scale)), np.float32)
         arrays = self._wrapped(sensed), numbers, self.blank, self._scale, observations, self._wrapped(infos)
-        self._loops[2](*self._records(rows, memory), moved, rewards, endings, *arrays)
+        self._run(2, rows, memory, moved, rewards, endings, *arrays)
         return rewards, endings, observations, infos
 
     def sensed(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[Any]:
@@ -206,8 +209,36 @@ class CompiledTask:
         """Return the infos of rows in SI, each with a leading axis of B."""
         return columns(self.close(rows, memory, False)[3])
 
-    def _records(self, rows: NDArray[Any], memory: NDArray[Any]) -> tuple[Any, Any, Any]:
-        return self._constants, self._wrapped(rows), self._wrapped(memory)
+    def _run(self, place: int, rows: NDArray[Any], memory: NDArray[Any], *arguments: Any) -> None:
+        """Run one of the loops; an error of a hook from outside the package names its line."""
+        before = memory.tobytes() if self._checked else b""  # faster than a copy of records
+        try:
+            self._loops[place](self._constants, self._wrapped(rows), self._wrapped(memory), *arguments)
+        except (NumbaError, UnsupportedBytecodeError) as error:
+            raise TypeError(
+                f"{_place(str(error))}: a hook cannot be compiled. Hooks work on numbers: they index arrays, do not "
+                "calculate with whole arrays, and always return a number. `compiled = False` in the class of the task "
+                "runs them as plain Python."
+            ) from error
+        except Exception as error:
+            if not self._checked:
+                raise
+            copies = rows.copy(), np.frombuffer(before, memory.dtype).copy()
+            raise self._located(error, place, *copies, arguments[0]) from None
+
+    def _located(
+        self, error: Exception, place: int, rows: NDArray[Any], memory: NDArray[Any], argument: Any
+    ) -> Exception:
+        """Return an error of a loop with the hook and the line, which plain Python finds."""
+        hooks = CompiledTask(self._task, compiled=False)
+        try:
+            (hooks.close if place == 2 else functools.partial(hooks.command, argument))(rows, memory)
+        except Exception as found:
+            kind, text = type(found), str(_explained(self._task, found))
+        else:
+            names = ("prepare", "command", "reward, ending, sense or info")[place]
+            kind, text = type(error), f"{type(self._task).__name__}: {names}: {error}"
+        return kind(text) if kind.__module__ == "builtins" else RuntimeError(text)
 
     def _wrapped(self, records: NDArray[Any]) -> Any:
         return records if self._compiled else [Record(each) for each in records]
@@ -219,9 +250,13 @@ class CompiledTask:
 
         For a call of ``super()`` in the class ``after``, only the classes behind it in the resolution order are used.
         """
-        if (place, name, after) not in self._methods:
-            self._methods[place, name, after] = self._method(place, name, after)
-        return self._methods[place, name, after]
+        key = place, name, after
+        if key not in self._methods:
+            self._methods[key] = None
+            self._methods[key] = self._method(place, name, after)
+        if self._methods[key] is None:
+            raise TypeError(f"{'.'.join(('self', *place, name))} calls itself: write a loop instead")
+        return self._methods[key]
 
     def _method(self, place: Place, name: str, after: type | None) -> tuple[Any, bool]:
         kinds = type(self.at(place)).__mro__
@@ -240,7 +275,9 @@ class CompiledTask:
         if value is None or isinstance(value, bool | np.bool_ | str):
             return ast.Constant(bool(value) if isinstance(value, np.bool_) else value)
         array = np.asarray(value)
-        if array.dtype.kind not in "bif" or not array.size:
+        if array.dtype.kind == "b":  # numba has no arrays of flags in records
+            array = array.astype(np.int8)
+        if array.dtype.kind not in "if" or not array.size:
             what = ".".join(("self", *place))
             raise TypeError(f"{what} must be a number, an array of numbers, a string, a flag or None, got {value!r}")
         if array.dtype.kind == "i" and (np.abs(array.astype(float)) > LARGEST_INTEGER).any():
@@ -281,8 +318,8 @@ class CompiledTask:
         definition = translation.visit_method(tree.body[0])
         calls, foreign = translation.calls, is_foreign(owner)
         if foreign:
-            definition, guards = guarded(definition, function, name)
-            calls = calls | guards
+            definition, added = guarded(definition, function, name)
+            calls = calls | added
         key = function, ast.dump(definition), tuple(sorted(calls.items(), key=lambda call: call[0]))
         if (key, self._compiled) not in _KERNELS:
             new = _function(definition, function, name, calls)
@@ -344,8 +381,8 @@ def guarded(
     def fail(node: Any, problem: str) -> TypeError:
         return TypeError(f"{name}, line {node.lineno}: {problem}")
 
-    guards = Guards(_names(function), secured, fail)
-    return guards.visit_definition(definition), guards.calls
+    translation = guards.Guards(_names(function), secured, fail)
+    return translation.visit_definition(definition), translation.calls
 
 
 def secured(function: Any) -> Any:
@@ -425,34 +462,16 @@ def _defined(source: str, compiled: bool) -> Any:
 @functools.cache
 def _loops(*hooks: Any) -> tuple[Any, ...]:
     """Compile the loops around hooks; tasks with the same hooks share them."""
-    return tuple(_Loop(kernel(function)) for function in row_loops(*hooks))
+    return tuple(map(kernel, row_loops(*hooks)))
 
 
-_SHOWN = "`compiled = False` in the class of the task shows the line"
-
-
-class _Loop:
-    """Compiled loop that explains errors of compilation."""
-
-    def __init__(self, loop: Any) -> None:
-        self._loop = loop
-
-    def __call__(self, *arguments: Any) -> None:
-        try:
-            self._loop(*arguments)
-        except IndexError as error:
-            raise IndexError(f"a hook of the task uses an index that is out of range ({error}); {_SHOWN}") from None
-        except (ArithmeticError, ValueError) as error:
-            raise type(error)(f"a hook of the task fails ({error}); {_SHOWN}") from None
-        except NumbaError as error:
-            places = re.findall(r'([^\s"]+\.py)"?,? (?:line |\()(\d+)', str(error))
-            foreign = [place for place in places if "numba" not in place[0] and not __file__.endswith(place[0])]
-            file, line = foreign[0] if foreign else ("a hook", "?")
-            raise TypeError(
-                f"{file}, line {line}: a hook cannot be compiled. Hooks work on numbers: they index arrays, do not "
-                "calculate with whole arrays, and always return a number. `compiled = False` in the class of the task "
-                "runs them as plain Python."
-            ) from error
+def _place(message: str) -> str:
+    """Return the file and the line in a message of numba, those of a user if there are any."""
+    places = re.findall(r'([^\s"]+\.py)"?,? (?:line |\()(\d+)', message)
+    places = [place for place in places if "numba" not in place[0]]
+    of_users = [place for place in places if not os.path.realpath(place[0]).startswith(_FOLDER)]
+    file, line = next(iter(of_users or places), ("a hook", "?"))
+    return f"{file}, line {line}"
 
 
 class _Translation(ast.NodeTransformer):
@@ -662,9 +681,9 @@ def columns(infos: NDArray[Any]) -> dict[str, NDArray[Any]]:
 
 def _explained(task: Any, error: Exception) -> TypeError:
     """Return the present error of a hook in plain Python, with its place."""
-    frames = [frame for frame in inspect.trace() if frame.filename != __file__]
+    frames = [frame for frame in inspect.trace() if frame.filename not in (__file__, guards.__file__)]
     where = f"{frames[-1].function}, line {frames[-1].lineno}" if frames else "a hook"
-    return TypeError(f"{type(task).__name__}: {where}: {error}")
+    return TypeError(f"{type(task).__name__}: {where}: {str(error) or type(error).__name__}")
 
 
 def try_hooks(task: Any, rows: NDArray[Any], memory: NDArray[Any]) -> None:
@@ -720,7 +739,7 @@ class Comparison:
 
     @functools.cached_property
     def _hooks(self) -> CompiledTask:
-        return CompiledTask(self._task, compiled=False)
+        return CompiledTask(copy.copy(self._task), compiled=False)  # its circuit has one row
 
     def command(self, actions: NDArray[Any], rows: NDArray[Any], memory: NDArray[Any], ids: NDArray[Any]) -> None:
         """Run `command` for one of the rows ``ids``, before the compiled one."""
