@@ -43,7 +43,7 @@ from gymnosoma.envs.worm.tasks import Crawl, Swim
 from .clone import update_scales
 
 ORACLE_SEED = 40_000
-"""First seed of the episodes, which are used for this search only."""
+"""Default of the first seed of the episodes, which are used for this search only."""
 
 TOGETHER = 16
 """Number of episodes that one job searches at the same time."""
@@ -118,22 +118,30 @@ def _gaits(start: str) -> Oracle:
 
 
 class PlannedWave(SteeredWave):
-    """Steered wave with a ``plan`` (B, K) added to its bias, linear between K knots over ``duration`` (s)."""
+    """Steered wave with a ``plan`` (B, K) added to its bias, linear between K knots over ``duration`` (s).
 
-    def __init__(self, task: Any, plan: Floats, duration: float, **parameters: Any) -> None:
+    The first knots are close together if ``early`` is above 1: knot k is at (k / (K - 1))^``early`` of the duration.
+    """
+
+    def __init__(self, task: Any, plan: Floats, duration: float, early: float, **parameters: Any) -> None:
         super().__init__(task, **{**references(type(task))["wave"].parameters, **parameters})
-        self._knots, self._duration = plan, duration
+        self._knots, self._duration, self._early = plan, duration, early
 
     def _plan(self, t: Floats) -> Floats:
         last = self._knots.shape[1] - 1
-        at = np.clip(t / self._duration, 0.0, 1.0) * last
+        at = np.clip(t / self._duration, 0.0, 1.0) ** (1.0 / self._early) * last
         knot = np.minimum(at.astype(int), last - 1)
         row, share = np.arange(len(t)) % len(self._knots), at - knot
         return ((1.0 - share) * self._knots[row, knot] + share * self._knots[row, knot + 1])[:, None]
 
 
 def _planned_waves(
-    duration: float, knots: int, steering: float, env: Mapping[str, Any] = {}, **parameters: tuple[float, float]
+    duration: float,
+    knots: int,
+    steering: float,
+    env: Mapping[str, Any] = {},
+    early: float = 1.0,
+    **parameters: tuple[float, float],
 ) -> Oracle:
     """Make an oracle of a steered wave and a plan of its bias.
 
@@ -143,7 +151,8 @@ def _planned_waves(
     count = len(parameters)
 
     def make(task: Any, values: Floats) -> Controller:
-        return PlannedWave(task, values[:, count:], duration, **dict(zip(parameters, values.T[:count], strict=True)))
+        numbers = dict(zip(parameters, values.T[:count], strict=True))
+        return PlannedWave(task, values[:, count:], duration, early, **numbers)
 
     start, spread = np.array(list(parameters.values())).T
     plan = np.zeros(knots)
@@ -189,8 +198,17 @@ ORACLES: dict[type, Oracle] = {
         offset=(-0.05, 0.15),
         env={"randomize": {"turning": (0.0, 0.0)}},
     ),
+    # An escape is decided by its first bend.
     lamprey.Escape: _planned_waves(
-        4.0, 8, 0.5, frequency=(5.4, 0.4), wavelength=(0.8, 0.04), head=(2.0, 0.8), tail=(6.0, 2.0), offset=(0.1, 0.15)
+        4.0,
+        8,
+        0.5,
+        early=2.0,
+        frequency=(5.4, 0.4),
+        wavelength=(0.8, 0.15),
+        head=(2.0, 0.8),
+        tail=(6.0, 2.0),
+        offset=(0.1, 0.4),
     ),
     # The initial values are the integral reflex itself; the spreads are those of its final sum in the training split.
     HindlimbHold: Oracle(
@@ -207,6 +225,7 @@ def oracle(
     env_id: Id,
     /,
     episodes: int = 64,
+    seed: int = ORACLE_SEED,
     generations: int = 60,
     population: int = 14,
     processes: Processes = 1,
@@ -221,7 +240,8 @@ def oracle(
 
     Args:
         env_id: Environment.
-        episodes: Number of episodes, from seed 40000 on.
+        episodes: Number of episodes.
+        seed: First seed of the episodes. With 10000, they are those on which all policies are measured.
         generations: Number of generations of each search.
         population: Number of candidates per generation.
         folder: Folder for the results of the searches.
@@ -230,11 +250,12 @@ def oracle(
     env_id = full_id(env_id)
     numbers = len(oracle_of(env_id).start)
     whole("episodes", episodes, 2, 1000)
+    whole("seed", seed, 0, 10**9)
     whole("generations", generations, 2, 10_000)
     whole("population", population, 4, 1000)
     scale = normaliser(env_id)
     with locked("folder", folder), workers(processes, ray) as executor:
-        start, best = search(env_id, episodes, generations, population, folder, executor)
+        start, best = search(env_id, range(seed, seed + episodes), generations, population, folder, executor)
     reached = best.max(0).mean(1)  # after each generation
     value, unit = float(reached[-1]), task_class(env_id).score.unit
     print(f"{env_id}: {value:.5g} {unit}, the mean of {episodes} episodes ({start.mean():.5g} at first)")
@@ -254,7 +275,8 @@ def oracle(
     if write:
         if not converged:
             raise ValueError("write requires a converged search: increase --generations")
-        why = f"an oracle of {numbers} numbers, fitted to each of {episodes} episodes in {generations} generations"
+        fitted = f"fitted to each of {episodes} episodes from seed {seed} on in {generations} generations"
+        why = f"an oracle of {numbers} numbers, {fitted}"
         update_scales({env_id: {"best": float(f"{value:.4g}"), "bound": False, "why": why}})
         print("Written: assets/normalisers.toml.")
 
@@ -271,7 +293,7 @@ def oracle_of(env_id: str) -> Oracle:
 
 
 def search(
-    env_id: str, episodes: int, generations: int, population: int, folder: Path, executor: Executor | None
+    env_id: str, seeds: range, generations: int, population: int, folder: Path, executor: Executor | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Search all episodes, except those with results in ``folder``.
 
@@ -287,13 +309,13 @@ def search(
     behaviour = env_fingerprint(env_id, own.env), policy_fingerprint(env_id, Policy("oracle", make, dict(own.env)))
     depends = values_digest(*behaviour, list(own.start), generations, population)
     files, jobs = {}, {}
-    for first in range(0, episodes, TOGETHER):
+    for first in seeds[::TOGETHER]:
         for number in range(SEARCHES):
-            count = min(TOGETHER, episodes - first)
-            name = f"{env_id.split('/')[1]}-{depends}-{first}-{number}-{count}"
+            some = range(first, min(first + TOGETHER, seeds.stop))
+            name = f"{env_id.split('/')[1]}-{depends}-{first}-{number}-{len(some)}"
             files[name] = folder / f"{name}.json"
             if not files[name].is_file():
-                jobs[name] = (env_id, first, count, number, generations, population)
+                jobs[name] = (env_id, some, number, generations, population)
 
     def save(name: str, scores: dict[str, Any]) -> None:
         with replacing(files[name]) as file:
@@ -306,10 +328,10 @@ def search(
     return start, np.array(best)
 
 
-def _search(env_id: str, first: int, episodes: int, number: int, generations: int, population: int) -> dict[str, Any]:
-    """Search ``episodes`` episodes from ``first`` on, and return the initial and best scores."""
+def _search(env_id: str, seeds: range, number: int, generations: int, population: int) -> dict[str, Any]:
+    """Search the episodes with these seeds, and return the initial and best scores."""
     own, score = oracle_of(env_id), task_class(env_id).score
-    seeds = range(ORACLE_SEED + first, ORACLE_SEED + first + episodes)
+    episodes = len(seeds)
     env = {**own.env, **({"split": None} if task_class(env_id).hidden else {})}
 
     def play(candidates: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -127,7 +127,7 @@ FEW_STEPS = {
     "pixels_ppo": ("32", "stable_baselines3"),
     "recurrent_agent": ("2", "torch"),
     "rllib_ppo": ("8192", "ray.rllib"),
-    "single_file_ppo": ("8192", "torch"),
+    "single_file_ppo": ("WormSwim-v0 2048", "torch"),
     "stable_baselines3_ppo": ("8192", "stable_baselines3"),
     "start_learning": ("WormSwim-v0 SAC 160", "matplotlib"),
     "torchrl_ppo": ("8192", "torchrl"),
