@@ -86,3 +86,15 @@ def test_random_actions_are_survivable(env_id):
     disturbed, _ = cost_of(env_id, lambda size: RandomAgent(size, 5))
     scale = normaliser(env_id)
     assert (disturbed - own) / (scale["best"] - scale["floor"]) > -0.3
+
+
+@pytest.mark.parametrize("env_id", IDS[: len(CATALOGUE)])
+def test_observations_are_rarely_at_their_limits(env_id):
+    envs, rng = make_vec(env_id, num_envs=32), np.random.default_rng(6)
+    space, share, steps = envs.single_observation_space, 0.0, 300
+    envs.reset(seed=880_000)
+    for _ in range(steps):
+        observations = envs.step(rng.uniform(-1.0, 1.0, envs.action_space.shape).astype(np.float32))[0]
+        share += np.mean((observations <= space.low) | (observations >= space.high), 0) / steps
+    envs.close()
+    assert share.max() < 0.03
