@@ -9,8 +9,6 @@ import inspect
 import re
 import sys
 import tomllib
-import warnings
-from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -19,7 +17,6 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pictures
-import tyro
 from numba.core.dispatcher import Dispatcher
 
 from gymnosoma.agents.benchmark.tables import markdown as table
@@ -28,7 +25,6 @@ from gymnosoma.agents.learning import runs
 from gymnosoma.agents.policies import card
 from gymnosoma.agents.policies.registry import references_of, task_class
 from gymnosoma.biomechanics.importer import LARGEST_FILE
-from gymnosoma.cli.main import COMMANDS
 from gymnosoma.envs import CATALOGUE
 from gymnosoma.envs.core import files
 from gymnosoma.envs.core.circuit.circuit import Circuit
@@ -41,6 +37,7 @@ from gymnosoma.envs.neuromechanic.model.tables import KINDS
 from tools.clone import ROOT
 from tools.gates import published_rows
 from tools.live import build
+from tools.surface import PUBLIC, parsers, public_names
 
 HERE = Path(__file__).parent
 
@@ -252,17 +249,6 @@ def model_keys() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def parsers() -> Iterator[tuple[str, ArgumentParser]]:
-    """Yield the name and the parser of each command; those of a command with actions follow one another."""
-    for name, command in COMMANDS.items():
-        with warnings.catch_warnings():  # tyro has no other access to its help
-            warnings.simplefilter("ignore", DeprecationWarning)
-            parser: Any = tyro.extras.get_parser(command)
-        [actions] = [each.choices for each in parser._actions if isinstance(each.choices, Mapping)] or [{"": parser}]
-        for action, each in actions.items():
-            yield f"{name} {action}".strip(), each
-
-
 def commands() -> str:
     """Return a section for each command, with the table of its options."""
     parts = []
@@ -377,49 +363,10 @@ LIVE_FILMS = {
 """Film for each animal, shown if the browser cannot run it."""
 
 
-PUBLIC = {
-    **dict.fromkeys(
-        (
-            "gymnosoma.envs",
-            "gymnosoma.envs.wrappers",
-            *(f"gymnosoma.envs.{animal}" for animal in ANIMALS),
-            "gymnosoma.agents",
-            "gymnosoma.films",
-            "gymnosoma.recordings",
-            "gymnosoma.biomechanics",
-        ),
-        (),
-    ),
-    "gymnosoma.envs.wrappers": (
-        "make",
-        "make_vec",
-        "DisturbObservation",
-        "VectorDisturbObservation",
-        "DelayObservation",
-        "VectorDelayObservation",
-        "DelayAction",
-        "VectorDelayAction",
-        "ModeObservation",
-        "VectorModeObservation",
-        "PixelObservation",
-        "VectorPixelObservation",
-        "GoalObservation",
-        "VectorGoalObservation",
-    ),
-    "gymnosoma.envs.core.env.environment": ("BodyEnv",),
-    "gymnosoma.envs.core.env.vector": ("BodyVectorEnv",),
-    "gymnosoma.envs.core.env.task": ("Task",),
-    "gymnosoma.agents.learning.training": ("TrainConfig", "train"),
-    "gymnosoma.agents.learning.sb3_env": ("make_sb3_env",),
-}
-"""Public names of each module; an empty tuple means all names that it exports."""
-
-
 def public(module: str) -> str:
     """Return the page of a module with its public names."""
-    names = PUBLIC[module] or import_module(module).__all__
     text = f"# {module}\n\n```{{eval-rst}}\n.. automodule:: {module}\n   :no-members:\n"
-    for name in names:
+    for name in public_names(module):
         value = getattr(import_module(module), name)
         kind = "autoclass" if isinstance(value, type) else "autofunction" if callable(value) else "py:data"
         text += f"\n.. {kind}:: {module}.{name}\n"
@@ -431,7 +378,7 @@ def reference(folder: Path) -> None:
     """Write the reference of the Python interface, one page for each module in `PUBLIC`."""
     for module in PUBLIC:
         write(folder / f"{module}.md", public(module))
-    about = "The public names. [Versions](../guides/versions.md) lists what is stable; all other names may change."
+    about = "The public names. [Versions](../guides/versions.md) lists what is stable; all other names are internal."
     write(folder / "index.md", f"# Python\n\n{about}\n\n```{{toctree}}\n" + "\n".join(PUBLIC) + "\n```\n")
 
 

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gymnosoma.envs import simulate
-from gymnosoma.envs.core.arguments import numbers
 from gymnosoma.envs.whisker_chain import Hair, Whisker, WhiskerParams
 from gymnosoma.envs.whisker_chain.analysis import matrices, tip_arm
 from gymnosoma.envs.whisker_chain.params import DAMPING_RATIO, MODULUS
@@ -77,13 +76,15 @@ def _identify(
     """
     from scipy.optimize import least_squares  # slow to import
 
-    t, y = numbers("time", time), numbers("tip", tip)
-    u = np.zeros_like(y) if base is None else numbers("base", base)
+    t, y = np.asarray(time, float), np.asarray(tip, float)
+    u = np.zeros_like(y) if base is None else np.asarray(base, float)
     if t.ndim != 1 or not SAMPLES[0] <= len(t) <= SAMPLES[1]:
         raise ValueError(f"time must be an array of {SAMPLES[0]} to {SAMPLES[1]} values, got shape {t.shape}")
-    for name, array in (("tip", y), ("base", u)):
+    for name, array in (("time", t), ("tip", y), ("base", u)):
         if array.shape != t.shape:
             raise ValueError(f"{name} must have shape {t.shape} like time, got {array.shape}")
+        if not np.isfinite(array).all():
+            raise ValueError(f"{name} must be finite")
     dt = (t[-1] - t[0]) / (len(t) - 1)
     if not dt > 0 or np.abs(np.diff(t) - dt).max() > 1e-3 * dt:
         raise ValueError(

@@ -224,7 +224,8 @@ def show_episode(
         policy, ghost: Names for `find_policy`. The ghost is drawn only if it differs from the policy. A reference
             plays in the conditions of its paper, unless ``split`` is an argument.
         save: Output file: ``.mp4`` or ``.gif`` for a film, ``.png`` for the last frame. By default, a window opens.
-        seconds, seed, width, height, **how: Arguments of `Film`.
+        seconds, seed, width, height: Arguments of `Film`.
+        **how: Further arguments of `Film`.
 
     Returns:
         int: Number of moments played.

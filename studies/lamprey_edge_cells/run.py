@@ -17,8 +17,7 @@ from scipy.stats import t as student
 from gymnosoma.agents.learning.training import TrainConfig, train
 from gymnosoma.agents.policies.evaluation import evaluate
 from gymnosoma.agents.policies.lookup import find_policy
-from gymnosoma.envs import simulate
-from gymnosoma.envs.core.circuit.circuit import Circuit
+from gymnosoma.envs import Circuit, simulate
 from gymnosoma.envs.lamprey import Lamprey, LampreyParams
 
 FOLDER = Path(__file__).parent
