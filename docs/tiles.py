@@ -65,6 +65,8 @@ def draw_rod(canvas: Canvas, area: Area, nerves: Panel, task: Any, trail: Trail)
     length = float(trail.rows["length"][-1])
     view = canvas.view(area, [[0.2 * length, 0.55 * length]], 1.2 * length)
     whisker_rod.plate(view, task, trail, 2.0e-3)
+    line = task.animal.signal(trail.rows[-1:], "centreline")[0]
+    view.polyline(line, whisker_rod.WHISKER, 8.0)  # dark edges of the thin end
     whisker_rod.whisker(view, task, trail, False)
     slips = bool(whisker_rod.slipping(trail.rows[-1:])[0])
     view.disc(trail.rows["tip"][-1], 9.0, whisker_rod.SLIP if slips else whisker_rod.STICK)

@@ -204,10 +204,10 @@ gymnosoma.Canvas = (function () {
       return this.panel(area, [middle[0] - w, middle[1] - h], [middle[0] + w, middle[1] + h]);
     }
 
-    /** A trace of values over the last `duration` s; the ends of the scale are -limit and +limit. */
+    /** A trace of values over the last `duration` s below its title; the ends of the scale are -limit and +limit. */
     trace(area, time, values, duration, limit, colour, title, shift = 0) {
-      const count = time.length, start = count ? Math.max(time[0], time[count - 1] - duration) : 0;
-      const panel = this.panel(area, [start, -limit], [start + duration, limit]);
+      const count = time.length, start = count ? Math.max(time[0], time[count - 1] - duration) : 0, head = 18;
+      const panel = this.panel([area[0], area[1] + head, area[2], area[3] - head], [start, -limit], [start + duration, limit]);
       this.box(area, this.card);
       panel.polyline([[start, 0], [start + duration, 0]], this.rule, 1);
       panel.inside(() => {
@@ -216,7 +216,7 @@ gymnosoma.Canvas = (function () {
         for (let i = 0; i < count; i++) if (time[i] >= start) c.lineTo(...panel.at(time[i], values[i] - shift));
         panel._stroke(colour, 1.25);
       });
-      panel.label(title, start, limit, this.muted, 11, [0, 0], [6, 5], this.card);
+      panel.label(title, start, limit, this.muted, 11, [0, 1], [6, -2]);
       return panel;
     }
 

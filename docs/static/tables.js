@@ -23,7 +23,8 @@ function stack() {
 window.addEventListener("DOMContentLoaded", () => {
   stack();
   for (const text of document.querySelectorAll(".highlight pre")) {
-    if (/[│┃]/.test(text.textContent)) text.classList.add("table");
+    const columns = text.closest(".highlight-text") && /\S {3,}\S/.test(text.textContent);
+    if (columns || /[│┃]/.test(text.textContent)) text.classList.add("table");
   }
   for (const picture of document.querySelectorAll("article p > img")) {
     picture.addEventListener("click", () => picture.classList.toggle("large"));

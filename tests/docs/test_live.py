@@ -292,3 +292,18 @@ def test_a_phone_shows_a_table_with_narrow_columns_row_by_row(browser, tmp_path)
     browser.get((tmp_path / "page.html").as_uri())
     found = "return [...document.querySelectorAll('.table-wrapper')].map((one) => one.classList.contains('stack'));"
     assert browser.execute_script(found) == [False, True]
+
+
+def test_the_first_page_has_the_lines_of_the_shell_beside_the_worm(browser, tmp_path):
+    docs = Path(__file__).parents[2] / "docs"
+    beside = (docs / "index.md").read_text("utf-8").partition('<div class="broad beside">')[2].partition("\n## ")[0]
+    assert 0 < beside.find("README.md") < beside.find('data-gymnosoma="worm"')
+    head = f"<meta name=viewport content='width=device-width'><link rel=stylesheet href={docs / 'static/site.css'}>"
+    boxes = "<div class='broad beside'><div>lines</div><div>worm</div></div>"
+    (tmp_path / "page.html").write_text(f"<!doctype html>{head}<div class=content>{boxes}</div>")
+    browser.get((tmp_path / "page.html").as_uri())
+    tops = "return [...document.querySelector('.beside').children].map((one) => one.getBoundingClientRect().top);"
+    for width, level in ((1400, True), (390, False)):
+        live_browser.resize(browser, width, 664)
+        lines, worm = browser.execute_script(tops)
+        assert (lines == worm) is level
