@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from gymnosoma.agents.policies.lookup import find_policy, shipped
 from gymnosoma.agents.policies.registry import all_ids, full_id, references_of
 from gymnosoma.agents.support.workers import run_jobs, values_of, workers
 from gymnosoma.envs.core.kernels import jit
+from gymnosoma.envs.core.kernels.cache import copy_shipped
 from gymnosoma.envs.wrappers import make_vec
 
 from .arguments import Arguments, Params, Processes, read_arguments
@@ -26,6 +28,7 @@ def compile_(
     processes: Processes = 2,
     env: Arguments = (),
     param: Params = (),
+    wheel: Path | None = None,
 ) -> None:
     """Compile the kernels of environments ahead of time.
 
@@ -38,7 +41,11 @@ def compile_(
         num_envs: Numbers of animals per environment. Single animals and batches of sixteen or more use different code.
         threads: Threads of the environment. More than one also compiles the multithreaded code.
         processes: Number of processes that compile different environments at the same time.
+        wheel: Wheel of gymnosoma, whose kernels are copied to the cache first. They must be of the same code, numba and
+            Python; the wheel contains machine code, so take it only from a source you trust.
     """
+    if wheel is not None:
+        print(f"{copy_shipped(wheel)} kernels copied")
     names = [full_id(name) for name in ids] or all_ids()
     arguments, before = {**read_arguments(env, param), "threads": threads}, jit.compiled()
     mixed = sorted(names, key=lambda name: names.index(name) % 5)  # neighbours share few kernels, see `cache.locked`

@@ -8,13 +8,14 @@ import subprocess
 import sys
 import time
 import warnings
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numba
 import numpy as np
 import pytest
-from llvmlite.binding import get_host_cpu_name
+from llvmlite.binding import get_host_cpu_features, get_host_cpu_name
 
 from gymnosoma.envs.core import files as core_files
 from gymnosoma.envs.core.kernels import cache as kernel_cache
@@ -116,6 +117,55 @@ def test_a_second_process_compiles_nothing_and_damage_heals(tmp_path):
     healed = files(folder)
     assert start(script, folder) == (PRINTED, [])
     assert files(folder) == healed and healed.keys() == first.keys()
+
+
+HOST = {*get_host_cpu_features().flatten().split(",")}
+
+
+@pytest.mark.skipif(not {*kernel_cache.LEVELS["x86-64-v3"].split(",")} <= HOST, reason="no kernels for this processor")
+def test_a_wheels_kernels_serve_the_code_and_processors_they_were_made_for(tmp_path, monkeypatch):
+    script, made, folder = tmp_path / "small.py", tmp_path / "made", tmp_path / "cache"
+    script.write_text(MODULE)
+    level = {"NUMBA_CPU_NAME": "x86-64-v3", "NUMBA_CPU_FEATURES": kernel_cache.LEVELS["x86-64-v3"]}
+    with monkeypatch.context() as building:
+        for name, value in level.items():
+            building.setenv(name, value)
+        assert start(script, made) == (PRINTED, [])
+    kernels = {path.name: path.read_bytes() for path in place(made).iterdir()}
+    monkeypatch.setattr(kernel_cache, "FOLDER", folder / place(made).name)
+
+    def wheel(kernels, inside=place(made).name, name="good.whl"):
+        with zipfile.ZipFile(tmp_path / name, "w") as archive:
+            for kernel, content in kernels.items():
+                archive.writestr(f"gymnosoma/envs/core/kernels/shipped/{inside}/{kernel}", content)
+        return tmp_path / name
+
+    assert kernel_cache.copy_shipped(wheel(kernels)) == len(kernels)
+    copied = files(folder)
+    assert start(script, folder) == (PRINTED, []) and files(folder) == copied  # nothing was compiled
+
+    one, other = sorted(place(folder).iterdir())[:2]
+    one.unlink()
+    assert start(script, folder) == (PRINTED, []) and len(files(folder)) == len(copied)  # one compiled here
+    other.write_bytes(flipped(other.read_bytes(), 1000))
+    printed, (told,) = start(script, folder)
+    assert printed == PRINTED and "are damaged" in told and len(files(folder)) == len(copied) + 1
+    script.write_text(MODULE.replace("3 * x", "5 * x"))
+    assert start(script, folder)[0].startswith("[ 0.  5. 10.]")
+    script.write_text(MODULE)
+    count = len(files(folder))
+    monkeypatch.setenv("NUMBA_CPU_NAME", "x86-64-v2"), monkeypatch.setenv("NUMBA_CPU_FEATURES", "+sse4.2")
+    assert start(script, folder) == (PRINTED, []) and len(files(folder)) == count + len(kernels)
+
+    name, content = next(iter(kernels.items()))
+    for bad, message in (
+        (wheel({name: flipped(content, 1000)}, name="damaged.whl"), f"wheel has a damaged kernel, {name}: "),
+        (wheel(kernels, "0" * 16, "other.whl"), "wheel must have kernels for this version of the code, numba and Python"),
+        (wheel({"../out.nbc": content}, name="outside.whl"), "wheel must have kernels"),
+        (script, "wheel must be a wheel of gymnosoma"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            kernel_cache.copy_shipped(bad)
 
 
 def half(x):

@@ -34,6 +34,7 @@ import threading
 import time
 import uuid
 import warnings
+import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from pathlib import Path
@@ -49,7 +50,7 @@ from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.runtime.nrt import rtsys
 from numba.extending import models, register_model
 
-from ..files import check_file, is_own, sync_folder
+from ..files import LARGEST_BINARY, LARGEST_TEXT, check_file, is_own, sync_folder
 
 _LOG = logging.getLogger("gymnosoma")
 
@@ -78,6 +79,15 @@ def find_folder() -> Path:
 
 
 FOLDER = find_folder()
+
+SHIPPED = Path(__file__).with_name("shipped") / FOLDER.name
+"""Folder for kernels that came in the wheel, which need not exist."""
+
+LEVELS = {
+    "x86-64-v4": "+avx,+avx2,+avx512bw,+avx512cd,+avx512dq,+avx512f,+avx512vl,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe",
+    "x86-64-v3": "+avx,+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe",
+}
+"""Processors that kernels are shipped for, and the features that a processor must have for them, best first."""
 
 FOREIGN = "are not used, for other users can write there: chmod go-w, or chown"
 """Warning about a folder or a file in it."""
@@ -142,6 +152,48 @@ def file_of(function: Callable[..., Any], *key: Any) -> Path:
     return FOLDER / f"{function.__name__.strip('<>')}-{hashlib.sha256(name.encode()).hexdigest()[:24]}.nbc"
 
 
+def shipped(function: Callable[..., Any], sig: Any, target: tuple[str, str, str], key: tuple[Any, ...]) -> Path | None:
+    """Return the file of a kernel from a wheel, for the best level of this processor; None if there is none.
+
+    ``target`` names the machine, the processor and its features. The wheel's kernels are in `SHIPPED`, or in `FOLDER`
+    if ``gymnosoma compile --wheel`` copied them.
+    """
+    machine, processor, features = target
+    for level, needed in LEVELS.items():
+        if processor not in LEVELS and {*needed.split(",")} <= {*features.split(",")}:
+            name = file_of(function, sig, (machine, level, needed), *key).name
+            for path in (SHIPPED / name, FOLDER / name):
+                if path.exists():
+                    return path
+    return None
+
+
+def copy_shipped(wheel: Path) -> int:
+    """Copy the kernels in a wheel that suit this version of the code to `FOLDER`, and return their number.
+
+    Raises:
+        ValueError: If the file is not a wheel, or has no kernels for this version of the code, of numba and of Python.
+        OSError: If the file is missing, or the folder cannot be written.
+    """
+    inside = f"{__package__.replace('.', '/')}/{SHIPPED.parent.name}/{FOLDER.name}/"
+    check_file(wheel, LARGEST_BINARY)
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            found = [each for each in archive.infolist() if each.filename.startswith(inside) and not each.is_dir()]
+            contents = {each.filename[len(inside) :]: archive.read(each) for each in found if each.file_size <= LARGEST_TEXT}
+    except zipfile.BadZipFile:
+        raise ValueError(f"wheel must be a wheel of gymnosoma, got {str(wheel)!r}") from None
+    contents = {name: content for name, content in contents.items() if re.fullmatch(r"[\w-]+\.nbc", name)}
+    if not contents:
+        raise ValueError(f"wheel must have kernels for this version of the code, numba and Python, got {str(wheel)!r}")
+    for name, content in contents.items():
+        if checksum(FOLDER / name, content[CHECKSUM:]) != content[:CHECKSUM]:
+            raise ValueError(f"wheel has a damaged kernel, {name}: {str(wheel)!r}")
+    for name, content in contents.items():
+        save(FOLDER / name, content[CHECKSUM:])
+    return len(contents)
+
+
 def checksum(path: Path, content: bytes) -> bytes:
     """Return the checksum of a kernel, which includes its name, so that exchanged files are recognised."""
     return hashlib.sha256(path.name.encode() + content).digest()
@@ -155,8 +207,9 @@ def load(path: Path) -> bytes | None:
     try:
         check_file(path)
         with path.open("rb") as file:
-            if not (is_own(FOLDER) and is_own(file.fileno())):
-                warn(FOREIGN)
+            if not (is_own(path.parent) and is_own(file.fileno())):
+                if path.parent == FOLDER:
+                    warn(FOREIGN)
                 return None
             content = file.read()
     except OSError:
@@ -260,11 +313,17 @@ class Cache(NullCache):
         rtsys.initialize(cpu_target.target_context)  # enough for running; compiling initialises the rest of numba
         path = self.file(sig, target_context.codegen())
         if not path.exists():
+            other = shipped(self._function, sig, target_context.codegen().magic_tuple(), self._key)
+            if other is not None and (kernel := self._read(other, target_context)) is not None:
+                return kernel
             if _LOADING.get():
                 raise Missing
             if self._label is not None:
                 announce(self._label)
             self._lock = locked(path)
+        return self._read(path, target_context)
+
+    def _read(self, path: Path, target_context: Any) -> CompileResult | None:
         try:
             content = load(path)
             if content is not None:
