@@ -160,7 +160,10 @@ def test_a_wheels_kernels_serve_the_code_and_processors_they_were_made_for(tmp_p
     name, content = next(iter(kernels.items()))
     for bad, message in (
         (wheel({name: flipped(content, 1000)}, name="damaged.whl"), f"wheel has a damaged kernel, {name}: "),
-        (wheel(kernels, "0" * 16, "other.whl"), "wheel must have kernels for this version of the code, numba and Python"),
+        (
+            wheel(kernels, "0" * 16, "other.whl"),
+            "wheel must have kernels for this version of the code, numba and Python",
+        ),
         (wheel({"../out.nbc": content}, name="outside.whl"), "wheel must have kernels"),
         (script, "wheel must be a wheel of gymnosoma"),
     ):

@@ -180,7 +180,9 @@ def copy_shipped(wheel: Path) -> int:
     try:
         with zipfile.ZipFile(wheel) as archive:
             found = [each for each in archive.infolist() if each.filename.startswith(inside) and not each.is_dir()]
-            contents = {each.filename[len(inside) :]: archive.read(each) for each in found if each.file_size <= LARGEST_TEXT}
+            contents = {
+                each.filename[len(inside) :]: archive.read(each) for each in found if each.file_size <= LARGEST_TEXT
+            }
     except zipfile.BadZipFile:
         raise ValueError(f"wheel must be a wheel of gymnosoma, got {str(wheel)!r}") from None
     contents = {name: content for name, content in contents.items() if re.fullmatch(r"[\w-]+\.nbc", name)}
