@@ -134,10 +134,10 @@ def test_a_wheels_kernels_serve_the_code_and_processors_they_were_made_for(tmp_p
     kernels = {path.name: path.read_bytes() for path in place(made).iterdir()}
     monkeypatch.setattr(kernel_cache, "FOLDER", folder / place(made).name)
 
-    def wheel(kernels, inside=place(made).name, name="good.whl"):
+    def wheel(kernels, inside=None, name="good.whl"):
         with zipfile.ZipFile(tmp_path / name, "w") as archive:
             for kernel, content in kernels.items():
-                archive.writestr(f"gymnosoma/envs/core/kernels/shipped/{inside}/{kernel}", content)
+                archive.writestr(f"gymnosoma/envs/core/kernels/shipped/{inside or place(made).name}/{kernel}", content)
         return tmp_path / name
 
     assert kernel_cache.copy_shipped(wheel(kernels)) == len(kernels)
