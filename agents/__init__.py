@@ -14,8 +14,12 @@ The way of the data, one line per stage::
 `support.schema` reads all files (cards, configurations, checkpoints, recipes, results, references) into dataclasses.
 """
 
+from gymnosoma.moved import point_from
+
 from .policies.agent import Agent, ConstantAgent, ControllerAgent, RandomAgent
 from .policies.card import load_policy
 from .policies.evaluation import Episodes, rollout
 
 __all__ = ["Agent", "ConstantAgent", "ControllerAgent", "Episodes", "RandomAgent", "load_policy", "rollout"]
+
+point_from(__name__)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from gymnosoma.envs.neuromechanic.model import write_toml
+from gymnosoma.moved import point_from
 
 from .feedback import Regulator, characteristic_roots, input_matrix, lqr
 from .importer import Report
@@ -68,3 +69,6 @@ def load(path: str | Path, partial: bool = False) -> dict[str, Any]:
         >>> leg = Neuromechanic(load("leg.osim"))  # doctest: +SKIP
     """
     return import_model(path, partial)[0]
+
+
+point_from(__name__)

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import gymnasium
 
+from gymnosoma.moved import point_from
+
 from .core.model.animal import ANIMALS
 
 if TYPE_CHECKING:
@@ -156,3 +158,5 @@ def register_model(env_id: str, model: str | Path | Mapping[str, Any], steps: in
 
 for _name, _task, _limit, _threshold, _arguments, _ in CATALOGUE:
     register(f"gymnosoma/{_name}", f"gymnosoma.envs.{_task}", _limit, _threshold, **_arguments)
+
+point_from(__name__)

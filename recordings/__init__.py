@@ -3,6 +3,8 @@
 The command ``fit`` and films of recordings are in `gymnosoma.cli` and `gymnosoma.films`.
 """
 
+from gymnosoma.moved import point_from
+
 from .forces import RecordedRun, forces
 from .joint_angles import Kymogram
 from .medium import MediumFit, fit_medium
@@ -21,3 +23,5 @@ __all__ = [
     "forces",
     "free_forces",
 ]
+
+point_from(__name__)

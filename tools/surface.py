@@ -37,6 +37,7 @@ from gymnosoma.envs.core.model import trajectory
 from gymnosoma.envs.core.model.animal import ANIMALS
 from gymnosoma.envs.neuromechanic.model.tables import KINDS
 from gymnosoma.films.reel import FORMATS
+from gymnosoma.moved import Gone
 from tools.clone import ROOT
 
 FILE = "docs/surface.txt"
@@ -186,7 +187,7 @@ def members(kind: type, listed: Collection[type]) -> Iterator[tuple[str, str]]:
     arguments = inspect.signature(kind).parameters if dataclasses.is_dataclass(kind) or issubclass(kind, tuple) else {}
     for name in sorted(found.keys() - elsewhere - set(arguments)):
         value = found[name]
-        if not name.startswith("_"):
+        if not (name.startswith("_") or isinstance(value, Gone)):
             value = value.__func__ if isinstance(value, staticmethod | classmethod) else value
             yield name, signature(value) if inspect.isfunction(value) else ""
 

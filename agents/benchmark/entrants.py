@@ -28,6 +28,7 @@ import numpy as np
 
 import gymnosoma
 from gymnosoma.envs.core.arguments import choice, one_of, printable, shown
+from gymnosoma.moved import point_from
 
 from ..learning.search import CONSTANT, search
 from ..policies.agent import Agent, FunctionAgent, Policy, reference_policy
@@ -506,3 +507,6 @@ def policy_of(line: results.Result, folder: Path, trust: bool = False) -> Policy
         return find_policy(env_id, str(place))
     check_trust(name, trust)
     return playing(find_learner(name)[1](place), name, line.env)
+
+
+point_from(__name__)

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 import tyro
 
 from gymnosoma.envs.core.arguments import choice, whole
+from gymnosoma.moved import point_from
 
 from ..policies.answers import Answers
 from ..policies.fingerprints import env_fingerprint
@@ -206,3 +207,6 @@ def _new(env_id: str, config: TrainConfig) -> RunConfig:
     if algorithm == "supervised":
         Answers(task_of(env_id, **env))
     return run
+
+
+point_from(__name__)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gymnosoma.envs.wrappers import make_vec
+from gymnosoma.moved import point_from
 
 PROBE_SEED, PROBES, PROBE_STEPS = 77_000, 4, 50
 """First seed, number and length of the episodes that probe the behaviour of an environment. They have no other use."""
@@ -90,3 +91,6 @@ def rounded(arrays: Iterable[NDArray[Any]]) -> list[list[str]]:
     """Format the numbers of arrays with six digits; absolute values below `NOISE` are 0."""
     counted = [np.where(np.abs(each) < NOISE, 0.0, each).ravel().tolist() for each in arrays]
     return [[f"{value + 0.0:.6g}" for value in each] for each in counted]
+
+
+point_from(__name__)

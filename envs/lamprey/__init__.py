@@ -6,7 +6,11 @@ Read the files in this order: ``params`` (constants), ``body`` (equations of mot
 ``agents/controllers/lamprey.py``, figures of the paper in ``papers/lamprey``.
 """
 
+from gymnosoma.moved import point_from
+
 from .animal import IsolatedCord, Lamprey
 from .params import LampreyParams
 
 __all__ = ["IsolatedCord", "Lamprey", "LampreyParams"]
+
+point_from(__name__)

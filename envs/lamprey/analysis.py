@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gymnosoma.moved import point_from, points
+
 from ..core.arguments import number, numbers, shown, whole
 from ..core.model.simulate import simulate
 from ..core.model.trajectory import Trajectory
@@ -144,6 +146,7 @@ def entrain(
     return Entrainment(imposed, rhythm[:count], wander[:count], apart, rhythm[-1])
 
 
+@points
 class Swimming:
     """Statistics of steady swimming in the last half of a run.
 
@@ -237,3 +240,6 @@ def _crossings(time: Array, values: Array) -> Array:
 def slope(values: Array) -> float:
     """Return the slope of a linear fit to ``values``, per entry."""
     return float(np.polyfit(np.arange(len(values)), values, 1)[0])
+
+
+point_from(__name__)

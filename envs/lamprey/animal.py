@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gymnosoma.moved import points
+
 from ..core.arguments import choice, whole
 from ..core.circuit.circuit import Circuit
 from ..core.circuit.kernels import for_steps
@@ -59,6 +61,7 @@ NEURAL = ("excitation", "inhibition", "neuron")
 """Fields with the state of neurons."""
 
 
+@points
 class Lamprey(InLanes):
     """Swimming lamprey of Ekeberg (1993) with body, muscles, water and spinal cord.
 

@@ -8,6 +8,8 @@ Read the files in this order: ``params`` (parameters of a row), ``model`` (what 
 MuJoCo models, inverse dynamics and feedback design in ``biomechanics``.
 """
 
+from gymnosoma.moved import point_from
+
 from .analysis import differences, equilibrate, growth, linearise, refuse_contacts
 from .animal import Neuromechanic, at_joints
 from .model import Model, cubics, load
@@ -35,3 +37,5 @@ __all__ = [
     "load",
     "refuse_contacts",
 ]
+
+point_from(__name__)

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gymnosoma.moved import point_from
+
 from ..core.arguments import number, shown
 from . import nerves
 from .animal import Neuromechanic
@@ -527,3 +529,6 @@ def sample_patterns(
     samples = np.empty((count, m))
     walk(x, np.ascontiguousarray(directions), *limits, thin, rng, samples)
     return samples
+
+
+point_from(__name__)

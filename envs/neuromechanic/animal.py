@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gymnosoma.moved import points
+
 from ..core.arguments import choice, numbers, shown, whole
 from ..core.kernels.jit import callback, serial_and_threaded, variant
 from ..core.kernels.lanes import LONGEST, aligned, check_rows, checked_ids, kernel_drives, kernel_records
@@ -46,6 +48,7 @@ def _make_kernels(scheme: str, contacts: str | None, **parts: bool) -> tuple[Any
     return steps, *rows, variant(evaluate, had, **parts)
 
 
+@points
 class Neuromechanic(Animal):
     """Musculoskeletal model with its nervous system; Bunderson et al. (2012).
 

@@ -6,9 +6,13 @@ without a simulation). The whisker's controllers are in ``agents/controllers/whi
 ``papers/whisker_chain``.
 """
 
+from gymnosoma.moved import point_from
+
 from ..core.model.beam import Hair
 from .analysis import quasi_static
 from .animal import Whisker, follow, wall
 from .params import WhiskerParams
 
 __all__ = ["Hair", "Whisker", "WhiskerParams", "follow", "quasi_static", "wall"]
+
+point_from(__name__)

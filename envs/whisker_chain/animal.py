@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gymnosoma.moved import points
+
 from ..core.arguments import choice, whole
 from ..core.kernels.lanes import LANES, Stepper
 from ..core.model.animal import MAX_THREADS, InLanes, time_step
@@ -29,6 +31,7 @@ HALVINGS = 4
 """Largest number of halvings of the time step before a row fails."""
 
 
+@points
 class Whisker(InLanes):
     """Rat whisker as a chain of rigid links (Quist et al., 2014).
 

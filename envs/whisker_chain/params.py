@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from gymnosoma.moved import points
+
 from ..core.arguments import number, numbers, shown, whole
 from ..core.model.beam import Hair, cone_centroid, cone_volume, second_moment
 from ..core.model.quantities import Option, documented, read_table
@@ -72,6 +74,7 @@ MODULUS, DAMPING_RATIO = ((float(table()[key][0]), float(table()[key][-1])) for 
 
 
 @documented(PHYSICAL | SHAPE)
+@points
 @dataclass(frozen=True)
 class WhiskerParams:
     """Physical parameters of one whisker; the defaults are the paper's whisker D1 (Table 1).

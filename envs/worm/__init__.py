@@ -6,8 +6,12 @@ Read the files in this order: ``params`` (constants), ``body`` (equations of mot
 of the paper in ``papers/worm``.
 """
 
+from gymnosoma.moved import point_from
+
 from .animal import Worm
 from .kymogram import KymogramPlayback, SineKymogram, load_kymogram
 from .params import WormParams, active_joints, medium
 
 __all__ = ["KymogramPlayback", "SineKymogram", "Worm", "WormParams", "active_joints", "load_kymogram", "medium"]
+
+point_from(__name__)

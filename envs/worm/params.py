@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gymnosoma.moved import points
+
 from ..core.arguments import choice, number, numbers, shown, whole, within
 from ..core.model.quantities import Option, documented, read_numbers, read_table
 
@@ -100,6 +102,7 @@ LEAST_SHARE, MAX_SHARE = 1e-3, 1e3
 
 
 @documented(PHYSICAL | JOINTS)
+@points
 @dataclass(frozen=True)
 class WormParams:
     """Physical parameters of one worm; the defaults are the paper's worm on agar.

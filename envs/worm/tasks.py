@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from gymnosoma.moved import points
+
 from ..core.arguments import choice, read_params, shown, within
 from ..core.env.task import (
     ActionField,
@@ -62,6 +64,7 @@ MODES = 6
 """Number of cosines of the action modes ``modes`` and ``residual``; at most the number of joints."""
 
 
+@points
 class WormTask(Task):
     """Base class of the worm's tasks: actions, observations and muscle work; subclasses add `return_so_far`.
 

@@ -21,6 +21,7 @@ import gymnosoma
 from gymnosoma.agents.support.workers import Unfinished
 from gymnosoma.envs.core.arguments import EXTRAS, install_command, printable
 from gymnosoma.interrupt import unwatch
+from gymnosoma.moved import place_of
 
 from .benchmark import benchmark
 from .compile import compile_
@@ -102,6 +103,8 @@ def main() -> None:
             elif sys.argv[1:] in ([], ["-h"], ["--help"]):
                 print(overview())
                 sys.exit(0 if sys.argv[1:] else 2)
+            elif place := place_of(*sys.argv[1:]):
+                raise ValueError(place)
             else:
                 tyro.extras.subcommand_cli_from_dict(COMMANDS, prog="gymnosoma")
         finally:

@@ -206,6 +206,8 @@ def test_impossible_senses_are_named(wrapped, message):
 def test_arguments_that_are_wrappers_are_named(argument, wrapper):
     with pytest.raises(TypeError, match=f"'{argument}'; wrap the environment in {wrapper} of gymnosoma.envs.wrappers"):
         gymnasium.make(SWIM, **{argument: 1})
+    with pytest.raises(TypeError, match=r"'signals'; call env.unwrapped.signal\(name\) instead"):
+        gymnasium.make(SWIM, signals=("speed",))
 
 
 @pytest.mark.parametrize("env_id", IDS)

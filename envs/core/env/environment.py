@@ -17,6 +17,8 @@ from gymnasium.error import ResetNeeded
 from gymnasium.spaces import Box
 from numpy.typing import ArrayLike, NDArray
 
+from gymnosoma.moved import points
+
 from ..arguments import DISPLAYS, choice, plain, shown, whole, within
 from ..kernels.cache import compile_ahead
 from ..kernels.jit import kernel
@@ -659,6 +661,7 @@ class EnvMixin:
             self.view.close()
 
 
+@points
 class BodyEnv(EnvMixin, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):  # type: ignore[misc]
     """Gymnasium environment of one animal with one task.
 

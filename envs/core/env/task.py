@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gymnosoma.moved import Gone, points
+
 from ..arguments import choice, number, within
 from ..kernels.jit import kernel
 from ..model.animal import Animal
@@ -259,6 +261,7 @@ class EpisodeStart:
         return self.options.get(name, values)
 
 
+@points
 class Task(ABC):
     """Base class for tasks; see ``envs/worm/tasks.py`` for examples.
 
@@ -338,6 +341,9 @@ class Task(ABC):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        for name in vars(cls):
+            if isinstance(before := vars(Task).get(name), Gone):
+                before.__get__(None, cls)
         if "reward_terms" in vars(cls):
             cls.has_terms = True
         elif is_foreign(cls) and {"reward", "return_so_far"} & vars(cls).keys():

@@ -12,10 +12,13 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
+from gymnosoma.moved import points
+
 from ..arguments import shown, whole
 from .environment import BodyEnv, EnvMixin, TaskBatch, is_seed, render_modes
 
 
+@points
 class BodyVectorEnv(EnvMixin, VectorEnv[NDArray[np.float32], NDArray[np.float32], NDArray[Any]]):  # type: ignore[misc]
     """Vector environment of many animals with one task; each row equals a separate `BodyEnv`, bit for bit.
 
