@@ -15,7 +15,7 @@ from ..core.arguments import choice, number
 from .hindlimb import asset
 
 _MODEL = asset("standing")
-_HIP, _PULSE = _MODEL["body"]["right_leg"]["joint"], _MODEL["platform"]["pulse"]
+_HIP = _MODEL["body"]["right_leg"]["joint"]
 
 HIPS, LEG = 2.0 * _HIP["at"][0], -_MODEL["contact"]["right_foot"]["point"][2]
 """Distance between the hips and length of a leg, m."""
@@ -27,11 +27,11 @@ DELAY = _MODEL["neuron"]["torso_angle"]["synapse"][0]["delay"]
 """Delay of the paper's reflex, s."""
 
 STANCE = round(1.0 + 2.0 * LEG / HIPS * float(np.sin(_HIP["start"])), 9)
-"""Stance, hip widths. The paper does not state it; this one gives its course of events, as do the next constants."""
+"""Stance, hip widths. The paper does not state it; this one gives its course of events."""
 
-RAMP = _PULSE[0]["duration"]
-HOLD = round(_PULSE[1]["onset"] - _PULSE[0]["onset"] - RAMP, 9)
-"""Durations of the platform's acceleration, and of the constant speed before its deceleration, s."""
+RAMP, HOLD = 0.2, 1.43
+"""Usual durations of the platform's acceleration, and of the constant speed before its deceleration, s. The platform of
+the paper, whose motion is in the model, accelerates in a sixth of this time."""
 
 
 def splay(stance: ArrayLike) -> NDArray[np.float64]:

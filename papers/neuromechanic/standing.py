@@ -82,6 +82,8 @@ def figure_3(sheet: Sheet) -> Figure:
     place = MS * feet(free["q"])
     sheet.found(lean=lean(free).max(), height=place[..., 1].max(), lifted=MS * STEP * (mode == OPEN).sum(0).max())
     sheet.found(closer=np.diff(place[0, :, 0] - place[-1, :, 0])[0])
+    least, other = ground[1][:, 1, 1], ground[1][:, 0, 1]
+    sheet.found(pinned=least.min(), pinned_time=pinned.time[np.argmax(least <= 0.0)], pinned_other=other.min())
     return figure
 
 
@@ -113,6 +115,8 @@ def _courses(
         ax.tick_params(labelbottom=panel == "up")
         sheet.table(panel, time_s=times[0], free=runs[0], pinned=runs[1])
     axes["torque"].legend(ncols=4, loc="upper center")
+    axes["up"].plot(times[1], _mean(ground[1][:, 1, 1]), color=PINNED, lw=1, ls=":", label="right foot, pinned")
+    axes["up"].legend(loc="lower left")
     axes["up"].axhline(0.0, color="k", lw=0.6)
     axes["up"].set_xlabel(f"time (s); forces are means over {MS * STEP * WINDOW:.0f} ms")
 
