@@ -17,7 +17,7 @@ from gymnosoma.moved import points
 
 from ..core.arguments import choice, whole
 from ..core.circuit.circuit import Circuit
-from ..core.circuit.kernels import for_steps
+from ..core.circuit.kernels import RARE, for_steps
 from ..core.kernels.jit import kernel
 from ..core.kernels.lanes import Stepper, aligned, in_lanes, matrix, nothing
 from ..core.model.animal import MAX_THREADS, InLanes, time_step
@@ -242,7 +242,8 @@ class Lamprey(InLanes):
             driven = ("motoneuron",)
         self.state = np.dtype(state)
         kernels = REFERENCE if together else kernels_of(step, code, prepare)
-        self._stepper = Stepper(self.state, np.dtype(work), kernels, threads, constant=self.parameters, driven=driven)
+        constant = (*self.parameters, *RARE)
+        self._stepper = Stepper(self.state, np.dtype(work), kernels, threads, constant=constant, driven=driven)
         self._bodies: Any = None
         if not has_circuit:
             del self.signals["neurons"]
@@ -453,7 +454,8 @@ class IsolatedCord(InLanes):
         self.state = np.dtype(isolated_fields(n) + residual_fields(n) + self.circuit.fields())
         work, kernels = np.dtype(self.circuit.work(n - 1, self.dt)), FICTIVE[self.circuit.steps(self.dt) == 0]
         driven = ("tonic", "asymmetry", "head_extra", "joint_angle", "edge")
-        self._stepper = Stepper(self.state, work, kernels, threads, constant=self.parameters, driven=driven)
+        constant = (*self.parameters, *RARE)
+        self._stepper = Stepper(self.state, work, kernels, threads, constant=constant, driven=driven)
 
     def rows(self, count: int) -> NDArray[Any]:
         """Return ``count`` rows of cords that are straight, silent and intact."""

@@ -19,7 +19,7 @@ import numpy as np
 
 from ..kernels.jit import kernel, variant
 from ..kernels.lanes import fields, nothing, record
-from ..kernels.maths import exp, normal_at, sincos
+from ..kernels.maths import exp, exp_head, exp_reduced, exp_tail, normal_at, sincos
 
 EKEBERG, PHASE, MATSUOKA, LEAKY, BISTABLE, SWITCH, SENSE = range(7)
 """Dynamics of cells."""
@@ -58,6 +58,10 @@ def circuit_fields(
         ("noise", neurons, "1", "standard deviation of the noise in a population's state"),
         ("noise_seed", (), "1", "seed of the noise"),
     )
+
+
+RARE = ("synapse_at", "touch", "bath")
+"""Parameters that only some circuits have as options; they are fields of all."""
 
 
 def circuit_work(*sizes: int) -> list[tuple]:
@@ -325,8 +329,15 @@ def fire_cells(xs, ks, circuit, side, cell):
     u, intact = k.output[side, cell].reshape(span), k.intact[side, cell].reshape(span)
     a, inhibited = x.neuron[0, side, cell].reshape(span), x.neuron[1, side, cell].reshape(span)
     tired = x.neuron[2, side, cell].reshape(span)
+    rest, power = k.received[0].reshape(span), k.received[1].reshape(span)
+    # Three loops, because a processor cannot start the next numbers of a longer one early enough.
     for f in range(span):
-        u[f] = intact[f] * activity(a[f], inhibited[f], fatigue * tired[f], threshold, gain)
+        rest[f], power[f] = exp_reduced((threshold - a[f]) * gain)
+    for f in range(span):
+        u[f] = exp_tail(rest[f])
+    for f in range(span):
+        active = 1.0 - power[f] * exp_head(rest[f], u[f]) - inhibited[f] - fatigue * tired[f]
+        u[f] = intact[f] * (active if active > 0.0 else 0.0)
 
 
 @kernel

@@ -25,6 +25,9 @@ from .jit import fence, fetch_add, kernel, prange, serial_and_threaded, stream
 LANES = 16
 """Lanes of a wide block; LLVM does not vectorise shorter loops if arrays might overlap."""
 
+TILE = 128
+"""Columns of a wide block that are copied for all lanes together, so that they stay in the fastest cache."""
+
 MIN_BLOCK_ROWS = 3
 """Smallest number of rows for a wide block, which takes as long as about three single ones."""
 
@@ -119,12 +122,13 @@ def gather(rows, ids, first, block):
             block[j, 0] = row[j]
         return
     last = len(ids) - 1
-    for e in range(0, width, 4):  # four at a time, so that each cache line is fetched four times
-        a, b = ids[min(first + e, last)], ids[min(first + e + 1, last)]
-        c, d = ids[min(first + e + 2, last)], ids[min(first + e + 3, last)]
-        for j in range(block.shape[0]):
-            block[j, e], block[j, e + 1] = rows[a, j], rows[b, j]
-            block[j, e + 2], block[j, e + 3] = rows[c, j], rows[d, j]
+    for begin in range(0, len(block), TILE):
+        for e in range(0, width, 4):  # four at a time, so that each cache line is written four times
+            a, b = ids[min(first + e, last)], ids[min(first + e + 1, last)]
+            c, d = ids[min(first + e + 2, last)], ids[min(first + e + 3, last)]
+            for j in range(begin, min(begin + TILE, len(block))):
+                block[j, e], block[j, e + 1] = rows[a, j], rows[b, j]
+                block[j, e + 2], block[j, e + 3] = rows[c, j], rows[d, j]
 
 
 @kernel
@@ -138,21 +142,10 @@ def mark_broken(block, status, changing):
         status: Column of the field ``status``, 0 without a failure. It becomes NaN.
         changing: Number of columns to check; steps do not change those behind them.
     """
-    width = block.shape[1]
-    if width == 1:
-        bad = False
-        for j in range(changing):
-            bad |= not abs(block[j, 0]) < OVERFLOW_LIMIT
-        if bad and block[status, 0] == 0.0:
-            block[status, 0] = np.nan
-        return block[status, 0] == 0.0
-    whole = changing // 4 * 4
-    for j in range(0, whole, 4):
-        for e in range(width):
-            bad = (block[j, e] * TO_INFINITY) * 0.0 + (block[j + 1, e] * TO_INFINITY) * 0.0
-            bad += (block[j + 2, e] * TO_INFINITY) * 0.0 + (block[j + 3, e] * TO_INFINITY) * 0.0
-            block[status, e] += bad if block[status, e] == 0.0 else 0.0
-    for j in range(whole, changing):
+    width, numbers, bad = block.shape[1], block.reshape(block.size), False
+    for f in range(changing * width):
+        bad |= not abs(numbers[f]) < OVERFLOW_LIMIT
+    for j in range(changing if bad else 0):
         for e in range(width):
             block[status, e] += (block[j, e] * TO_INFINITY) * 0.0 if block[status, e] == 0.0 else 0.0
     well = True
@@ -175,9 +168,11 @@ def copy_lane(block, e, row, count):
 @kernel
 def scatter(block, rows, ids, first, status, changing):
     """Copy ``changing`` columns of lanes without failure back to their rows; see `mark_broken` and `gather`."""
-    for e in range(min(block.shape[1], len(ids) - first)):
-        if block[status, e] == 0.0:
-            copy_lane(block, e, rows[ids[first + e]], changing)
+    size = TILE if block.shape[1] > 1 else changing
+    for begin in range(0, changing, size):
+        for e in range(min(block.shape[1], len(ids) - first)):
+            if block[status, e] == 0.0:
+                copy_lane(block[begin:], e, rows[ids[first + e], begin:], min(size, changing - begin))
 
 
 @kernel

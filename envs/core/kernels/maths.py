@@ -58,6 +58,31 @@ def sincos(x):
 
 
 @kernel
+def exp_reduced(x):
+    """Return the remainder r of x after Cody-Waite reduction and a power of 2; `exp` is the power times exp(r)."""
+    y = -708.0 if x < -708.0 else (709.0 if x > 709.0 else x)
+    # The sum with 1.5 * 2**52 holds the nearest integer n in its lowest bits: they become the exponent of 2**n.
+    t = y * 1.4426950408889634 + 6755399441055744.0
+    n = t - 6755399441055744.0
+    r = (y - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10
+    return r, np.int64((np.float64(t).view(np.int64) << 52) + 0x3FF0000000000000).view(np.float64)
+
+
+@kernel
+def exp_tail(r):
+    """Return the terms of exp(r) from the 7th power on, divided by this power."""
+    tail = 1 / 3628800 + r * (1 / 39916800 + r * (1 / 479001600 + r * (1 / 6227020800)))
+    return 1 / 5040 + r * (1 / 40320 + r * (1 / 362880 + r * tail))
+
+
+@kernel
+def exp_head(r, tail):
+    """Return exp(r), with the result of `exp_tail`."""
+    tail = 1 / 24 + r * (1 / 120 + r * (1 / 720 + r * tail))
+    return 1.0 + r * (1.0 + r * (1 / 2 + r * (1 / 6 + r * tail)))
+
+
+@kernel
 def exp(x):
     """Return the exponential, by Cody-Waite reduction and its series to the 13th power, without branches.
 
@@ -67,16 +92,8 @@ def exp(x):
     Returns:
         float: Relative error below 2e-16.
     """
-    y = -708.0 if x < -708.0 else (709.0 if x > 709.0 else x)
-    # The sum with 1.5 * 2**52 holds the nearest integer n in its lowest bits: they become the exponent of 2**n.
-    t = y * 1.4426950408889634 + 6755399441055744.0
-    n = t - 6755399441055744.0
-    r = (y - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10
-    power = np.int64((np.float64(t).view(np.int64) << 52) + 0x3FF0000000000000).view(np.float64)
-    tail = 1 / 3628800 + r * (1 / 39916800 + r * (1 / 479001600 + r * (1 / 6227020800)))
-    tail = 1 / 5040 + r * (1 / 40320 + r * (1 / 362880 + r * tail))
-    tail = 1 / 24 + r * (1 / 120 + r * (1 / 720 + r * tail))
-    return power * (1.0 + r * (1.0 + r * (1 / 2 + r * (1 / 6 + r * tail))))
+    r, power = exp_reduced(x)
+    return power * exp_head(r, exp_tail(r))
 
 
 @kernel
