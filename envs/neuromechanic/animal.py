@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from gymnosoma.moved import points
 
-from ..core.arguments import choice, numbers, shown, whole
+from ..core.arguments import choice, number, numbers, shown, whole
 from ..core.kernels.jit import callback, serial_and_threaded, variant
 from ..core.kernels.lanes import LONGEST, aligned, check_rows, checked_ids, kernel_drives, kernel_records
 from ..core.model.animal import MAX_THREADS, Animal, time_step
@@ -30,6 +30,9 @@ from .model.reader import SMALLEST
 from .muscles import rest_fibres
 from .nerves import Module, chain
 from .params import PHYSICAL, row_parameters
+
+VARIABLE = "rk45", "dop853"
+"""Schemes with variable steps, see `variable`."""
 
 _chained = cache(chain)  # several modules are compiled once
 
@@ -72,18 +75,21 @@ class Neuromechanic(Animal):
     Args:
         model (Model, path or mapping): Model, or a source for `load`.
         dt (s): Time step.
-        scheme ({"semi_implicit", "rk4"}): Semi-implicit Euler with implicit damping of joints and muscles, or the
-            paper's fourth-order Runge-Kutta.
+        scheme ({"semi_implicit", "rk4", "rk45", "dop853"}): Semi-implicit Euler with implicit damping of joints and
+            muscles, or the paper's Runge-Kutta methods: of fourth order with fixed steps, of order 5(4) with variable
+            steps, or of order 8 with variable steps. Those with variable steps locate the events of contacts; they are
+            accurate and slow. For them, ``dt`` is the time between stored values of delayed signals.
         threads: Number of threads that advance many rows. Results do not depend on it.
         modules: Control modules by name, used if ``model`` is a path or mapping.
         contacts ({"modes", "staggered", "sweep"}): Contact solver, see `contact`. ``"modes"``: exact, the default for
             up to two planar contacts. ``"sweep"``: iterates over contacts, the default for more. ``"staggered"``: the
             paper's staggered projections. If these do not converge, the default is used and the row's
             ``alternations`` is -1. The signal ``contact_error`` is the deviation from the contact law.
+        tolerance: Relative error of a variable step; a thousandth of it is the absolute error, in SI.
 
     Raises:
-        ValueError: If the model is invalid, the scheme or solver is unknown, a model with contacts has a scheme other
-            than semi-implicit, a delay is not a multiple of the time step, or a number is out of range.
+        ValueError: If the model is invalid, the scheme or solver is unknown, the scheme of a model with contacts is
+            ``rk4``, a delay is not a multiple of the time step, or a number is out of range.
     """
 
     SIGNALS: Mapping[str, Signal] = {
@@ -155,8 +161,9 @@ class Neuromechanic(Animal):
         threads: int = 1,
         modules: Mapping[str, Module] | None = None,
         contacts: str | None = None,
+        tolerance: float = 1e-8,
     ) -> None:
-        choice("scheme", scheme, SCHEMES)
+        choice("scheme", scheme, (*SCHEMES, *VARIABLE))
         dt = time_step(dt, 1e-3)
         whole("threads", threads, maximum=MAX_THREADS)
         self.model = model if isinstance(model, Model) else load(model, modules)
@@ -166,18 +173,22 @@ class Neuromechanic(Animal):
         choice("contacts", contacts, SOLVERS)
         if contacts == "modes" and counts["contacts"] and not enumerable:
             raise ValueError("contacts must be 'sweep' or 'staggered': 'modes' takes only up to two planar contacts")
-        if counts["contacts"] and scheme != "semi_implicit":
-            raise ValueError(f"scheme must be 'semi_implicit' for a model with contacts, got {scheme!r}")
+        if counts["contacts"] and scheme == "rk4":
+            raise ValueError(
+                "scheme must be 'semi_implicit', or outside an environment 'rk45' or 'dop853', for a model with "
+                f"contacts, got {scheme!r}"
+            )
         # Copies use the loaded model, because the file or the caller's mapping can change.
-        self._init_arguments = (self.model, dt, scheme), {"contacts": contacts}
+        self._init_arguments = (self.model, dt, scheme), {"contacts": contacts, "tolerance": tolerance}
         self.dt, self.scheme = float(dt), scheme
+        self.tolerance = float(number("tolerance", tolerance, minimum=1e-13, maximum=0.1))
         self.contacts = contacts if counts["contacts"] else None
         if counts["contacts"]:
             solvers = tuple(name for name in SOLVERS if enumerable or name != "modes")
             self.solvers = {"scheme": ("semi_implicit",), "contacts": solvers}
         arrays = self.model.arrays
         kernels = _make_kernels(
-            scheme,
+            "semi_implicit" if scheme in VARIABLE else scheme,
             self.contacts,
             CURVES=bool(arrays["curves"].any()),
             FOLLOWERS=counts["links"] > counts["bodies"],
@@ -301,6 +312,11 @@ class Neuromechanic(Animal):
         whole("steps", steps, maximum=LONGEST)
         drives, count = kernel_drives(drives, len(ids), self.drive_size)
         moments, offset, stride = kernel_records(records, self.state, len(rows), count, offset, stride)
+        if self.scheme in VARIABLE:
+            from .variable import run  # scipy, slow to import
+
+            run(self, rows, ids, np.broadcast_to(drives, (count, *drives.shape[1:])), steps, records, offset, stride)
+            return
         move = self._kernels[len(self._work) > 1 and len(ids) > 1]
         state = self.table, self._work, self._states, ids, self._taken
         move(*state, drives, count, int(steps), moments, offset, stride, self.dt, self._control)

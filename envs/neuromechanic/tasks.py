@@ -438,6 +438,7 @@ class StandGains(NeuromechanicTask):
         **common: Any,
     ) -> None:
         super().__init__(**common)
+        choice("scheme", scheme, Neuromechanic.solvers["scheme"])
         dt = number("dt", time_step(dt, 1e-3), maximum=0.5 * self.longest_delay)
         model = standing(delay=self.longest_delay, largest_torque=self.largest_torque)
         model["platform"]["pulse"] *= self.pushes
@@ -585,6 +586,7 @@ class Pose(NeuromechanicTask):
     ) -> None:
         super().__init__(**common)
         choice("ranges", ranges, ("end", "limit", "ignore"))
+        choice("scheme", scheme, Neuromechanic.solvers["scheme"])
         if params is not None:
             model = changed(model, params, modules)
         if fixed:
