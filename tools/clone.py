@@ -26,6 +26,11 @@ def put(page: str, name: str, text: str) -> str:
     return f"{before}{mark}{text.strip()}\n{end}{after}"
 
 
+def between(page: str, name: str) -> str:
+    """Return the text between the marks ``<!-- name -->`` and ``<!-- /name -->`` of a page, or nothing."""
+    return page.partition(f"<!-- {name} -->\n")[2].partition(f"<!-- /{name} -->")[0]
+
+
 def update_scales(entries: Mapping[str, Mapping[str, Any]]) -> None:
     """Update keys of the normalisers of some ids in assets."""
     normalisers.cache_clear()  # the file may have changed since it was read

@@ -37,8 +37,8 @@ from gymnosoma.envs import CATALOGUE
 from gymnosoma.envs.core.env.documentation import FIGURES, NORMALISERS, normaliser, normalisers
 from papers import fingerprints
 
-from . import installs, speed
-from .clone import ROOT, SCALE, put, update_scales
+from . import installs, speed, texts
+from .clone import ROOT, SCALE, between, put, update_scales
 from .gates import failing, published_rows
 from .live.modules import ANIMALS as LIVE
 
@@ -105,9 +105,11 @@ def _key(line: results.Result) -> tuple[Any, ...]:
 def pages(rows: Sequence[tables.Row], root: Path) -> dict[Path, str]:
     """Return the generated texts by file."""
     page, readme = root / "docs" / "results" / "index.md", root / "README.md"
-    text = put(page.read_text("utf-8"), "policies", tables.policies(rows))
+    text = page.read_text("utf-8")
+    for name, make in (("summary", tables.summary), ("policies", tables.policies), ("learners", tables.learners)):
+        text = put(text, name, make(rows))
     return {
-        page: put(text, "learners", tables.learners(rows)),
+        page: text,
         readme: put(readme.read_text("utf-8"), "benchmark", readme_table(rows)),
         root / "assets" / FIGURES: json.dumps({"results": figures_of(rows)}, indent=1) + "\n",
     }
@@ -260,7 +262,7 @@ def stale_pictures(root: Path) -> Iterator[str]:
 
 def stale_clients(root: Path) -> Iterator[str]:
     """List the checks by other libraries whose ids have changed, or whose row in the guide is another."""
-    table = (root / LIBRARIES).read_text("utf-8").partition("<!-- clients -->")[2].partition("<!-- /clients -->")[0]
+    table = between((root / LIBRARIES).read_text("utf-8"), "clients")
     measured = json.loads((root / CLIENTS).read_text("utf-8"))
     rows = {f"{name}: {what}": passed for name, _, what, _, passed in map(_cells, table.strip().splitlines()[2:])}
     for what in sorted(rows.keys() | measured.keys()):
@@ -293,6 +295,7 @@ def stale(root: Path) -> Iterator[str]:
     yield from stale_pictures(root)
     yield from stale_clients(root)
     yield from installs.stale(root)
+    yield from texts.stale(root)
     yield from fingerprints.stale(root)
     for make in LIVE.values():
         make()  # raises an error if a live animal does not fit its data

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -169,11 +169,16 @@ def ahead(rows: Sequence[Row]) -> set[str]:
     largest = {}
     for env_id in all_ids():
         cells = at(rows, env_id)
-        others = [cell for name, cell in cells.items() if name not in ("random", "trained", RECIPE)]
+        others = _fixed(cells).values()
         if RECIPE in cells and others:
             differences = [combined([cells[RECIPE].score, other.score], [1.0, -1.0]) for other in others]
             largest[env_id] = max(each.p if each.mean > 0.0 else 1.0 for each in differences)
     return {env_id for env_id, p in zip(largest, holm([*largest.values()]), strict=True) if p < 0.05}
+
+
+def _fixed(cells: Mapping[str, Cell]) -> dict[str, Cell]:
+    """Return the cells of the policies that training is compared with."""
+    return {name: cell for name, cell in cells.items() if name not in ("random", "trained", RECIPE)}
 
 
 def text(value: Estimate | None, points: Sequence[float] = (), digits: str = ".3g") -> str:
@@ -246,6 +251,36 @@ def policies(rows: Sequence[Row]) -> str:
             ]
         )
     return markdown(head, lines) if lines else ""
+
+
+def summary(rows: Sequence[Row]) -> str:
+    """Format the main results as a Markdown list."""
+    bold, above, best, close = ahead(rows), [], [], []
+    for env_id in all_ids():
+        cells = at(rows, env_id)
+        others = {name: cell.score.mean for name, cell in _fixed(cells).items()}
+        if RECIPE in cells and "baseline" in others:
+            strongest = max(others, key=others.__getitem__)
+            above.append(min(cells[RECIPE].points or [cells[RECIPE].score.mean]) > others["baseline"])
+            best.append(cells[RECIPE].score.mean > others[strongest])
+            close += [f"{env_id.split('/')[1]} (`{strongest}`)"] * (env_id not in bold)
+    lines = []
+    if above:
+        lines = [
+            f"Every training by the recipe of an id ends above the animal's own controller on {sum(above)} of "
+            f"{len(above)} ids.",
+            f"The mean of these trainings is above every policy that does not learn on {sum(best)} ids, on "
+            f"{len(above) - len(close)} significantly (bold in the table)."
+            + f" The others, with the best policy that does not learn, are {', '.join(close)}."
+            * bool(close),
+        ]
+    for row in {row.entrant: row for row in reversed(rows) if row.mark}.values():  # after most steps
+        trainings = [cell.scaled_points or [cell.scaled.mean] for cell in row.cells.values() if cell.scaled]
+        lines.append(
+            f"Every training of `{row.name}` is above the animal's own controller after {row.mark:,} steps on "
+            f"{sum(min(points) > 0.0 for points in trainings)} of {len(trainings)} ids."
+        )
+    return "\n".join(f"- {line}" for line in lines)
 
 
 def _trainings(rows: Sequence[Row]) -> str:

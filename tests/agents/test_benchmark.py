@@ -509,6 +509,21 @@ def test_rows_are_of_entrants_and_marks():
     assert few.name == "baseline, 4 episodes" and "baseline" not in tables.at([few], SWIM)
 
 
+def test_the_summary_counts_ids_above_the_animal_and_above_all_policies_that_do_not_learn():
+    scores = {SWIM: (0.1, 0.11, (0.15, 0.151, 0.152)), CRAWL: (0.1, 0.2, (0.11, 0.12)), REACH: (0.1, 0.2, (-0.05, 0.9))}
+    lines = []
+    for env_id, (own, sine, trainings) in scores.items():
+        lines += [*made(env_id, "baseline", 0, own), *made(env_id, "best_sine", 0, sine)]
+        lines += [*made(env_id, "random", 0, 0.95), *made(env_id, entrants.RECIPE, 1000, *trainings)]
+        lines += [*made(env_id, "ppo", 100, 0.0), *made(env_id, "ppo", 300, *trainings)]
+    first, second, third = tables.summary(tables.rows_of(lines)).splitlines()
+    assert first.endswith("on 2 of 3 ids.")
+    assert "on 2 ids, on 1 significantly" in second
+    assert second.endswith("are WormCrawl-v0 (`best_sine`), WormReach-v0 (`best_sine`).")
+    assert "`ppo`" in third and "after 300 steps on 2 of 3 ids" in third
+    assert tables.summary([]) == ""
+
+
 def test_tables_show_failed_and_successful_episodes():
     policy = find_policy(REACH, "trained")
     played, measured = evaluate(REACH, policy, 8, BENCHMARK_SEED), measure(REACH, policy, 8)

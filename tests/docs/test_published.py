@@ -7,7 +7,7 @@ import pytest
 
 from gymnosoma.envs.worm import Worm, WormParams
 from papers import fingerprints
-from tools import installs, publish
+from tools import installs, publish, texts
 
 ROOT = installs.ROOT
 
@@ -45,6 +45,37 @@ def test_a_changed_requirement_is_found(file, before, after, stale, clone):
     changed(clone / file, before, after)
     found = [text.partition(": ")[2] for text in installs.stale(clone)]
     assert {text.removeprefix("requirements of ").split()[0] for text in found} == stale
+
+
+def test_every_measured_text_has_a_digest():
+    assert [*json.loads((ROOT / texts.MEASURED).read_text("utf-8"))] == [*texts.TEXTS]
+    for name, text in texts.TEXTS.items():
+        assert texts.numbers((ROOT / text.page).read_text("utf-8"), name), name
+
+
+@pytest.mark.full
+def test_measured_texts_are_those_of_the_present_code():
+    assert not [*texts.stale()]
+
+
+def test_a_changed_number_or_source_of_a_text_is_found(tmp_path, monkeypatch):
+    sources = ["one"]
+    monkeypatch.setattr(texts, "TEXTS", {"speed": texts.Text("page.md", "measure", lambda: sources)})
+    monkeypatch.setattr("sys.argv", ["texts", "speed"])
+    (tmp_path / "docs").mkdir()
+    page = tmp_path / "page.md"
+    page.write_text("1 worm\n\n<!-- speed -->\nIt swims 0.15 mm/s.\n<!-- /speed -->\n")
+    texts.main(tmp_path)
+    changed(page, "1 worm", "2 worms")
+    changed(page, "It swims", "The worm swims")
+    assert not [*texts.stale(tmp_path)]
+    changed(page, "0.15", "0.16")
+    [found] = texts.stale(tmp_path)
+    assert found.startswith("page.md: speed: ") and "`measure`" in found and "`python -m tools.texts speed`" in found
+    texts.main(tmp_path)
+    assert not [*texts.stale(tmp_path)]
+    sources[0] = "two"
+    assert [*texts.stale(tmp_path)] == [found]
 
 
 def test_every_figure_and_table_of_the_papers_has_a_fingerprint():
