@@ -135,9 +135,9 @@ def readme_table(rows: Sequence[tables.Row]) -> str:
     failed = f" Trained policies fail in episodes of {', '.join(failing)}." * bool(failing)
     return (
         f"{table}\n\n"
-        "Gain: scores of the trained policies, from the lowest to the highest id of a row, on a scale where 0 is "
-        "the animal's own controller. 1 is a limit that no policy can exceed or, where none is known, the score of "
-        "a controller fitted to each episode. Bold: training beats every policy that does not learn (p < 0.05, "
+        "Gain: lowest and highest score of the trained policies on a scale. 0 is the animal's own controller, and 1 is "
+        "a limit that no policy can exceed or, where none is known, the score of a controller fitted to each episode. "
+        "Bold: training beats every policy that does not learn (p < 0.05, "
         f"Holm-corrected).{failed} [All results](docs/results/index.md)."
     )
 
