@@ -23,7 +23,7 @@ from gymnosoma.agents.benchmark import protocol
 from gymnosoma.agents.benchmark.learners import LEARNERS
 from gymnosoma.agents.benchmark.tables import LEAST
 from gymnosoma.agents.policies.fingerprints import env_fingerprint, values_digest
-from gymnosoma.biomechanics import import_model, read_mujoco
+from gymnosoma.biomechanics import import_model
 from gymnosoma.envs import simulate
 from gymnosoma.envs.neuromechanic import Neuromechanic
 from gymnosoma.envs.worm import SineKymogram, Worm, WormParams
@@ -32,7 +32,6 @@ from papers.fingerprints import behaviour, code
 
 from . import installs
 from .clone import ROOT, between
-from .mujoco_models import in_mujoco, standing_on_springs
 
 MEASURED = "docs/texts.json"
 
@@ -94,11 +93,9 @@ def _digits(*values: Any) -> list[str]:
 @cache
 def imports() -> str:
     """Return a digest of three imported models of OpenSim and one of MuJoCo, and of the behaviour of one of them."""
-    folder = ROOT / "tests" / "opensim"
-    models = [
-        import_model(folder / f"{name}.osim", partial=True)[0] for name in ("arm26", "leg6dof9musc", "gait10dof18musc")
-    ]
-    models.append(read_mujoco(in_mujoco(standing_on_springs(), 1e-3)[0], partial=True)[0])
+    files = [f"opensim/{name}.osim" for name in ("arm26", "leg6dof9musc", "gait10dof18musc")]
+    files.append("fixtures/mujoco_arm.xml")
+    models = [import_model(ROOT / "tests" / file, partial=True)[0] for file in files]
     return values_digest(_plain(models), behaviour(Neuromechanic(models[0])))
 
 

@@ -12,6 +12,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
@@ -84,7 +85,8 @@ def _saved_policy(env_id: str, name: str, folder: Path) -> Policy:
         raise ValueError(f"policy {str(folder)!r} was trained for {card.id}, not for {env_id}")
     check_names(env_id, card.env, f"{str(folder / CARD)!r}: env: argument")
     kind = task_class(env_id)
-    arguments = {name: value for name, value in card.env.items() if name in task_arguments(kind)}
+    given = {**gymnasium.spec(env_id).kwargs, **card.env}
+    arguments = {name: value for name, value in given.items() if name in task_arguments(kind)}
     try:
         kind(**arguments)
     except (TypeError, ValueError) as error:

@@ -355,7 +355,7 @@ def test_floating_models_are_told_what_to_do():
 
 @pytest.mark.slow
 def test_one_command_leads_from_a_file_to_a_policy_and_a_film(tmp_path):
-    # Measured: 192.7 of PPO, 174.3 of the reflex, 87 s of CPU time.
+    # Measured: 192.2 of PPO, 174.3 of the reflex, about 60 s of CPU time.
     model = str(OPENSIM / "arm26.osim")
     train(model, TrainConfig(steps=500_000), ModelOptions("r_elbow_flex"), folder=tmp_path / "run")
     own, reflex, _ = json.loads((tmp_path / "run" / "evaluation.json").read_text())

@@ -1,5 +1,7 @@
 """Models of MuJoCo against what MuJoCo computes for them."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -12,61 +14,13 @@ from gymnosoma.envs.neuromechanic import Neuromechanic
 mujoco = pytest.importorskip("mujoco")
 pytestmark = pytest.mark.full
 
-XML = """
-<mujoco>
-  <option gravity="0.5 -0.3 -9.81"/>
-  <worldbody>
-    <site name="origin" pos="0.03 0.05 0.3"/>
-    <site name="low" pos="-0.04 0.02 0.25"/>
-    <body name="upper" pos="0.1 0 0.2" euler="10 20 30">
-      <joint name="shoulder" axis="1 2 0.5" pos="0.01 0.02 0" damping="0.1" armature="0.01"
-        range="-80 80" limited="true"/>
-      <joint name="slide" type="slide" axis="0 0 1" stiffness="30" springref="0.05" damping="1"/>
-      <geom type="capsule" size="0.02" fromto="0 0 0 0 0 -0.3" contype="0" conaffinity="0"/>
-      <geom name="ball" type="sphere" size="0.03" pos="0.03 0.01 -0.1" contype="0" conaffinity="0"/>
-      <site name="beside_ball" pos="0.08 0.01 -0.1"/>
-      <body name="lower" pos="0 0 -0.3">
-        <joint name="elbow" axis="0 1 0" ref="20" range="-60 90" limited="true"/>
-        <geom name="pulley" type="cylinder" size="0.02 0.05" euler="90 0 0" contype="0" conaffinity="0"/>
-        <site name="beside_pulley" pos="-0.06 0 0.01"/>
-        <geom type="box" size="0.02 0.01 0.1" pos="0 0 -0.1" contype="0" conaffinity="0"/>
-        <site name="end" pos="-0.01 0.01 -0.1"/>
-        <site name="tip" pos="0.02 0.01 -0.15"/>
-        <body name="led" pos="0 0 -0.2">
-          <joint name="wrist" axis="1 0 0"/>
-          <geom type="sphere" size="0.03" pos="0 0.02 -0.02" contype="0" conaffinity="0"/>
-          <site name="nail" pos="0 0.05 -0.03"/>
-        </body>
-      </body>
-    </body>
-  </worldbody>
-  <equality><joint joint1="wrist" joint2="elbow" polycoef="0.1 0.5 0.2 -0.1 0"/></equality>
-  <tendon>
-    <spatial name="one">
-      <site site="origin"/><geom geom="ball"/><site site="end"/>
-      <pulley divisor="2"/>
-      <site site="end"/><site site="nail"/>
-    </spatial>
-    <spatial name="two">
-      <site site="low"/><geom geom="pulley" sidesite="beside_pulley"/><site site="tip"/>
-    </spatial>
-    <spatial name="three"><site site="low"/><geom geom="ball"/><site site="tip"/></spatial>
-  </tendon>
-  <actuator>
-    <muscle name="m.one" tendon="one" force="200" lengthrange="0.3 0.7"/>
-    <muscle name="two" tendon="two" force="300" lengthrange="0.3 0.7" range="0.6 1.2" fvmax="1.4" lmin="0.4"/>
-    <muscle name="three" tendon="three" scale="150" lengthrange="0.3 0.7"/>
-    <motor name="motor" joint="shoulder" gear="3"/>
-  </actuator>
-</mujoco>
-"""
+ARM = Path(__file__).parents[1] / "fixtures" / "mujoco_arm.xml"
+XML = ARM.read_text("utf-8")
 
 
 @pytest.fixture(scope="module")
-def pair(tmp_path_factory):
-    path = tmp_path_factory.mktemp("mujoco") / "arm.xml"
-    path.write_text(XML)
-    return mujoco.MjModel.from_xml_path(str(path)), Neuromechanic(load(path))
+def pair():
+    return mujoco.MjModel.from_xml_path(str(ARM)), Neuromechanic(load(ARM))
 
 
 def test_masses_lengths_arms_and_forces_are_mujocos(pair):

@@ -1,5 +1,6 @@
 """HindlimbHold and a user's own arm: goals, rewards, agents, pictures."""
 
+import json
 from importlib import resources
 
 import gymnasium
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 
 from gymnosoma.agents.policies.evaluation import evaluate
-from gymnosoma.agents.policies.lookup import find_policy
+from gymnosoma.agents.policies.lookup import find_policy, shipped
 from gymnosoma.envs import check_vector_env, register_model
 from gymnosoma.envs.neuromechanic.hindlimb import (
     LARGEST_REFLEX,
@@ -29,6 +30,15 @@ def arm():
     register_model(ARM, str(path), goal=(0.3, 1.3))
     yield
     del gymnasium.registry[ARM]
+
+
+def test_a_policy_of_an_own_arm_is_found(tmp_path):
+    card = json.loads((shipped(HOLD) / "card.json").read_text("utf-8")) | {"id": ARM, "env": {"goal": (0.4, 1.0)}}
+    (tmp_path / "card.json").write_text(json.dumps(card))
+    assert find_policy(ARM, str(tmp_path)).env == {"goal": [0.4, 1.0]}
+    (tmp_path / "card.json").write_text(json.dumps(card | {"env": {"goal": (1.0, 0.4)}}))
+    with pytest.raises(ValueError, match=r"card.json': env: goal"):
+        find_policy(ARM, str(tmp_path))
 
 
 @pytest.mark.parametrize(("arguments", "stable"), [({"stiffness": 6.0}, True), ({}, False)])
