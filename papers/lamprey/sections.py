@@ -109,10 +109,12 @@ def section_4_1(sheet: Sheet) -> Figure:
     rhythm.set(ylabel="frequency (Hz)", title="A  rhythm over the level", ylim=(0, None))
     speed.set(ylabel="speed (m/s)", title="B  speed", ylim=(0, None))
     wave.set(ylabel="neural wavelength (cords)", title="C  length of the neural wave", ylim=(0.6, 2))
+    lengths = {}
     for level, colour in ((0.15, "0.6"), (0.4, "k")):
         (length,) = _columns(_rhythms(Lamprey(), np.stack([0 * extras + level, 0 * extras, extras], 1)), "wavelength")
         extra.plot(100 * extras, length, ".-", color=colour, label=f"level {level:g}")
         sheet.table(f"D_level_{level:g}", extra_percent=100 * extras, wavelength_cords=length)
+        lengths[level] = length[extras == 0.7][0]
     extra.axhspan(0.9, 1.0, color="0.85", zorder=0, label="paper: slightly under 1")
     extra.axvline(70, color="0.5", ls="--", lw=1, label="paper's 70%")
     extra.set(
@@ -124,9 +126,12 @@ def section_4_1(sheet: Sheet) -> Figure:
     for ax in figure.axes:
         ax.legend()
 
-    frequency, forward = _columns(swims[0.7], "frequency", "speed")
+    frequency, forward, length = _columns(swims[0.7], "frequency", "speed", "wavelength")
     swam = (levels >= 0.12 - 1e-9) & (levels <= 0.7 + 1e-9)
     sheet.found(frequency=np.diff(frequency[swam]).min(), speed=np.diff(forward[swam]).min())
+    ratio = length / lengths[0.15]
+    sheet.found(waves=ratio[swam][np.argmax(np.abs(ratio[swam] - 1.0))])
+    sheet.found(**{f"wave_{100 * level:.0f}": ratio[levels == level][0] for level in (0.12, 0.3, 0.4, 0.5, 0.6)})
     fine = np.round(np.arange(0.15, 0.191, 0.01), 2)
     (alone,) = _columns(_rhythms(Lamprey(), np.stack([fine, 0 * fine, 0 * fine], 1)), "frequency")
     sheet.found(without_extra=np.nan_to_num(alone[0]), least_frequency=np.nanmin(alone))

@@ -18,14 +18,20 @@ from .reference import Reference
 from .sliding import BASE, MM, MODES, MS, NN, NNM, Array, animal
 
 
-def _modes(**params: Any) -> tuple[Array, Array, Array]:
-    """Return natural frequencies (Hz), shapes (n + 1, n) of the modes, and nodes (m) of a whisker in air."""
+def _modes(**params: Any) -> tuple[Array, Array, Array, float]:
+    """Return natural frequencies (Hz), shapes (n + 1, n) of the modes, and nodes (m) of a whisker in air.
+
+    The last value is the distance (m) from the base at which the bending of the second mode changes sign.
+    """
     rod = WhiskerRod(WhiskerRodParams(n_segments=100, **params))
     rows = rod.rows(1)
     frequencies, angles = Reference(rod, rows[0]).modes()
     h = rod.rods(rows)[0, 0]
     deflection = np.concatenate([np.zeros((1, len(h))), np.cumsum(h[:, None] * angles, 0)])
-    return frequencies, deflection / np.abs(deflection).max(0), np.append(0.0, np.cumsum(h))
+    bend, joints = np.diff(angles[:, 1]), np.cumsum(h)[:-1]
+    k = int(np.flatnonzero(bend[1:] * bend[:-1] < 0.0)[0])
+    node = joints[k] + (joints[k + 1] - joints[k]) * bend[k] / (bend[k] - bend[k + 1])
+    return frequencies, deflection / np.abs(deflection).max(0), np.append(0.0, np.cumsum(h)), node
 
 
 def table_1(sheet: Sheet) -> Figure:
@@ -34,7 +40,7 @@ def table_1(sheet: Sheet) -> Figure:
     figure = Figure(figsize=(13, 9), layout="constrained")
     figure.suptitle("Table 1: what follows from it")
     (left, right), (low_left, low_right) = figure.subplots(2, 2)
-    frequencies, shapes, arc = _modes()
+    frequencies, shapes, arc, node = _modes()
     for k in range(4):
         left.plot(MM * arc, shapes[:, k], color=MODES[k], label=f"{frequencies[k]:.1f} Hz")
     left.axhline(0, color="0.7", lw=0.8)
@@ -78,6 +84,7 @@ def table_1(sheet: Sheet) -> Figure:
         modulus=p.youngs_modulus / 1e9 * (230 / frequencies[1]) ** 2,
         complete_cone=_modes(tip_radius=1e-7)[0][1],
         ring_down=frequency[peak][np.argmax(power[peak])],
+        air_node=MM * node,
         critical_load=NN * np.pi**2 / 4 * p.youngs_modulus * np.pi / 4 * b**4 / p.length**2,
     )
     return figure

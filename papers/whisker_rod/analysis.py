@@ -106,9 +106,14 @@ def station(run: Run, name: str, s: float) -> NDArray[np.float64]:
 
 def _peaks(signal: NDArray[np.float64], threshold: float) -> NDArray[np.int64]:
     """Return the frame of the maximum in each interval in which ``signal`` (T,) exceeds ``threshold``."""
-    edges = np.diff((signal > threshold).astype(int), prepend=0, append=0)
-    stretches = zip(np.flatnonzero(edges > 0), np.flatnonzero(edges < 0), strict=True)
+    stretches = _intervals(signal > threshold)
     return np.array([start + int(np.argmax(signal[start:end])) for start, end in stretches], np.int64)
+
+
+def _intervals(mask: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return the first frame, and the frame after the last, of each interval (N, 2) in which ``mask`` (T,) is true."""
+    edges = np.diff(mask.astype(int), prepend=0, append=0)
+    return np.stack([np.flatnonzero(edges > 0), np.flatnonzero(edges < 0)], 1)
 
 
 def slips(run: Run, speed: float) -> NDArray[np.int64]:
@@ -123,6 +128,21 @@ def sticks(run: Run, s: float = 3e-3) -> NDArray[np.int64]:
     the plate moves along +x, so they are maxima above zero.
     """
     return _peaks(station(run, "velocity", s)[:, 0], 0.0)
+
+
+def tip_sticks(run: Run, speed: float, share: float = 0.05) -> NDArray[np.int64]:
+    """Return the first and last frame (N, 2) of the intervals in which the tip itself sticks.
+
+    Args:
+        run: Trajectory with the signal ``slip_speed``.
+        speed (m/s): Speed of the plate.
+        share: Slip speed, relative to the plate's, below which the tip sticks.
+
+    Examples:
+        >>> tip_sticks({"slip_speed": np.array([0.2, 0.001, -0.002, 0.3, 0.0, 0.2])}, 0.2).tolist()
+        [[1, 2], [4, 4]]
+    """
+    return _intervals(np.abs(run["slip_speed"]) < share * abs(speed)) - np.array([0, 1])
 
 
 def spectrum(signal: NDArray[np.float64], rate: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -129,6 +129,8 @@ def figure_5(sheet: Sheet) -> Figure:
         sheet.found(name, **{key: r_curved[key] - r_straight[key] for key in ("acceleration", "moment")})
     at_tip, at_base = (np.var(station(ten, "moment", s)[STEADY]) for s in (t["length"] - 1e-3, 1e-3))
     sheet.found(variances=at_tip / at_base, node_10=MM * principal_mode(ten, STEADY.start)[1][0])
+    far, near = (station(ten, "moment", t[f"{end}_station"])[STEADY] for end in ("tip", "base"))
+    sheet.found(scale=near.std() / far.std(), scale_mean=near.mean() / far.mean())
     return figure
 
 
@@ -178,12 +180,9 @@ def _sticks(ax: Axes, sheet: Sheet, run: Run) -> None:
     ax.set_ylim(top=2.8)
     ax.legend(loc="upper right")
     sheet.table("G", time_ms=MS * FRAME * lags, **columns)
-    normal, moment = columns["normal_sd"], columns["moment_sd"]
+    normal = columns["normal_sd"]
     near, far = normal[12:21], np.delete(normal, np.s_[12:21])
     sheet.found(stick_force=near.max() - far.max(), stick_delay=MS * FRAME * lags[12:21][np.argmax(near)])
-    at, after = moment[16], moment[17:21].mean()
-    sheet.found(stick_axial=columns["axial_sd"][17:21].mean(), stick_moment=after - at)
-    sheet.found(stick_mean=NNM * run["base_wrench"][STEADY, 0].mean())
 
 
 def _spectra(decibels: Axes, linear: Axes, sheet: Sheet, runs: Mapping[str, Run]) -> None:
@@ -239,4 +238,4 @@ def _along(figure: Figure, axes: Mapping[str, Axes], sheet: Sheet, run: Run) -> 
     ax.set(title="J  moment, L = 50 μm", xlabel="distance from the base (mm)", ylabel="nN m")
     ax.legend()
     sheet.table("J", time_ms=time[:, None], place_mm=arc[None], moment_nNm=moments)
-    sheet.found(node_50=MM * nodes[0])
+    sheet.found(node_50=MM * nodes[0], node_real=MM * nodes[0])

@@ -113,6 +113,7 @@ SLOW = {
     *(f"worm figure_5_supplement_{k}" for k in (2, 3)),
     *(f"worm appendix_1_figure_{k}" for k in (3, 4, 5, 6)),
     "whisker_rod figure_5_modes",
+    "whisker_rod figure_5_sticks",
     "whisker_rod figure_5_correlations",
     "neuromechanic figure_2",
 }
@@ -121,6 +122,7 @@ SLOW = {
 TOLERANCE = {
     "whisker_rod figure_5": 1e-2,
     "whisker_rod figure_5_correlations": 1e-2,
+    "whisker_rod figure_5_sticks": 0.05,
     "neuromechanic figure_2": 0.05,
     "neuromechanic figure_3": 1e-3,
     "neuromechanic illustration_2": 1.0,
