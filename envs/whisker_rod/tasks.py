@@ -200,6 +200,9 @@ class Sweep(RodTask):
     | amplitude       | 0.006 to 0.01 lengths, starting to either side |
     | frequency       | 5 to 10 Hz                                     |
 
+    As in the paper's model, the base is clamped, and the plate moves instead: 0.2 m/s are a base that turns at
+    420 deg/s. So the plate replaces a trajectory of the base in all actions.
+
     The animal's own controller is a reflex, which opposes the distance inferred from the force on the base. By default,
     actions add to its changes of the distance; with ``actions="plate"`` they are all changes. The task is hard because
     the swing is not observed and must be inferred from noisy forces, for which three observations are stacked, and
@@ -332,6 +335,9 @@ class Regulate(RodTask):
     speed that depends on the goal, and corrects it by integral feedback from the sensed level. The task is hard because
     the texture must be inferred from noisy samples of the vibration that it causes, because the plate and the level
     follow late, and because fast sweeps lock the vibration at levels above 1.9.
+
+    As in the paper's model, the base is clamped, and the plate moves instead: 0.2 m/s are a base that turns at
+    420 deg/s. So the plate replaces a trajectory of the base in all actions.
 
     By default, actions multiply the animal's speed by 0.2 to 5, and add to its distance of 0.985 lengths. The plate
     follows slowly, as muscles do: the command approaches the action with a time constant of 30 ms, and the plate the

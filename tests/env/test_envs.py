@@ -58,6 +58,13 @@ def test_documents_itself(env_id):
         "Version History",
     ]
     assert set(HEADINGS) < set(headings)
+    default, *others = task.action_modes
+    first = text.partition("## ")[0]
+    assert ("actions are residuals" in first) == (default == "residual")
+    if default == "residual":
+        assert all(f'* ``actions="{mode}"``: ' in first for mode in others)
+        make = re.search(rf'gymnasium.make\("{env_id}", actions="(\w+)"\)', first)
+        assert gymnasium.make(env_id, actions=make[1]).unwrapped.task.actions in others
     frames, _, size = env.batch.frames.shape[1], *env.batch.frames.shape[1:]
     assert f"({f'{frames} * {size}' if frames > 1 else size},)" in text
     for mode in task.action_modes:

@@ -62,7 +62,8 @@ def describe(
         "Arguments": _arguments(task),
         "Version History": texts["Version History"],
     }
-    return "\n\n".join([summary(type(task)), *(f"## {name}\n\n{text}" for name, text in parts.items())])
+    first = (summary(type(task)), *_direct_control(task, env_id))
+    return "\n\n".join([*first, *(f"## {name}\n\n{text}" for name, text in parts.items())])
 
 
 def summary(kind: type[Task]) -> str:
@@ -108,6 +109,23 @@ def _places(sizes: Iterable[int]) -> list[str]:
 
 def _meaning(field: ActionField) -> str:
     return f'{field.meaning}; the correct value is ``info["{field.truth}"]``' if field.truth else field.meaning
+
+
+def _direct_control(task: Task, env_id: str | None) -> list[str]:
+    """Return how to command the animal directly, if actions add to its own controller by default."""
+    default, *others = task.action_modes
+    if default != "residual":
+        return []
+    lines, sizes = [], {}
+    for mode in others:
+        fields = task.action_fields(mode)
+        meanings = {name: field.meaning.partition(";")[0] for name, field in fields.items()}
+        named = ", ".join(f"``{name}`` ({meaning})" for name, meaning in meanings.items())
+        lines.append(f'* ``actions="{mode}"``: ' + (named if len(fields) > 1 else "".join(meanings.values())))
+        sizes[mode] = sum(field.size for field in fields.values())
+    make = f'gymnasium.make("{env_id or "ID"}", actions="{max(sizes, key=lambda mode: sizes[mode])}")'
+    text = "By default, actions are residuals: they change what the animal's own controller does, and zeros are this "
+    return [text + f"controller alone. Another meaning takes one argument, such as ``{make}``:", "\n".join(lines)]
 
 
 def _actions(task: Task) -> str:
