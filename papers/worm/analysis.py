@@ -14,8 +14,6 @@ from gymnosoma.envs.worm.kymogram import FRAME_RATE
 from gymnosoma.envs.worm.params import table
 from papers.simulations import ensemble
 
-from .behaviour import phases
-
 Array = NDArray[np.float64]
 
 
@@ -26,11 +24,6 @@ class ForceMap(NamedTuple):
     magnitude: Array  # (N, n) N
     mean: Array  # (N,) N, mean over the rods
     power: Array  # (N,) W spent against friction
-
-
-def phase_means(values: Array, label: NDArray[np.str_]) -> Array:
-    """Average ``values`` (N,) over each phase of the behaviour, such as the powers printed with Fig. 4."""
-    return np.array([values[phase.start : phase.stop].mean() for phase in phases(label)])
 
 
 def force_map(

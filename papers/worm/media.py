@@ -13,8 +13,8 @@ from gymnosoma.envs.worm.kymogram import FRAME_RATE
 
 from ..paper import Sheet
 from .analysis import distance, force_map, path_length, tracking_error, turning
-from .behaviour import play
 from .drawing import DELTA, MM, OMEGA, OURS, PAPER, PN, Array, Recording, body, head, heat_map, joints, tracks
+from .playback import play
 from .turns import HEAT
 
 SIGMAS = np.arange(11) / 10

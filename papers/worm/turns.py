@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from gymnosoma.envs.worm import Worm, medium
 from gymnosoma.envs.worm.kymogram import FRAME_RATE, load_kymogram
 from gymnosoma.envs.worm.params import table
+from gymnosoma.recordings import Behaviour, Kymogram, classify, fit_sine, phase_means, phases
+from gymnosoma.recordings.behaviour import TURN, Phase
 
 from ..paper import Sheet, mark_printed
-from .analysis import ForceMap, bend_force, force_map, phase_means
-from .behaviour import TURN, Behaviour, Phase, classify, fit_sine, phases, play
+from .analysis import ForceMap, bend_force, force_map
 from .drawing import (
     COLOURS,
     DELTA,
@@ -39,6 +40,7 @@ from .drawing import (
     places,
     tracks,
 )
+from .playback import play
 
 HEAT = LinearSegmentedColormap.from_list("heat", ["white", "#2b50c8", "#37b34a", "#f7e13c", "#d7191c"])
 
@@ -62,7 +64,8 @@ def _turn(recording: Recording, scheme: str = "published") -> Turn:
     run = {name: values[:, 0] for name, values in run.items()}
     force = force_map(run["rod_angle"], run["rod_centre"], friction)
     angle = recording.side * run["joint_angle"]
-    return Turn(angle, joints(run["rod_angle"], run["centre"]), force, run["rod_centre"], classify(angle))
+    points, behaviour = joints(run["rod_angle"], run["centre"]), classify(Kymogram(angle, FRAME_RATE))
+    return Turn(angle, points, force, run["rod_centre"], behaviour)
 
 
 def _phases(behaviour: Behaviour) -> list[Phase]:
@@ -290,6 +293,6 @@ def figure_4_supplement_1(sheet: Sheet) -> Figure:
 
 def _thresholds(axes: list[Axes]) -> None:
     """Draw the printed thresholds between behaviours."""
-    for ax, value, text in ((axes[3], 0.0, "forward above 0"), (axes[4], TURN, f"turn below {TURN:g}")):
+    for ax, value, text in ((axes[3], 0.0, "forward above 0"), (axes[4], -TURN, f"turn below {-TURN:g}")):
         ax.axhline(value, color="0.4", ls="--", lw=1)
         ax.text(0.005, value, f" paper: {text}", color="0.3", fontsize=8, va="top", transform=ax.get_yaxis_transform())

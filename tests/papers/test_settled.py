@@ -25,15 +25,15 @@ from gymnosoma.envs.whisker_rod import WhiskerRod, WhiskerRodParams
 from gymnosoma.envs.whisker_rod import params as rod_params
 from gymnosoma.envs.worm import Worm, WormParams
 from gymnosoma.envs.worm.kymogram import FRAME_RATE, SineKymogram
+from gymnosoma.recordings import Kymogram, classify, fit_sine, phases
 from papers.lamprey.measures import Swimming, swim
 from papers.neuromechanic.hindlimb import SLOW
 from papers.simulations import ensemble
 from papers.whisker_chain.analysis import bounce, impact, modes, shake, tip_response, whisk
-from papers.whisker_rod.analysis import correlations, slide, slips, sticks
+from papers.whisker_rod.analysis import correlations, slide, slips, sticks, tip_sticks
 from papers.whisker_rod.reference import Reference
 from papers.worm import media, turns
 from papers.worm.analysis import crawl_speed, swim_speed, wave_speed
-from papers.worm.behaviour import classify, fit_sine, phases
 from papers.worm.drawing import DELTA, HOLD, MM, OMEGA
 
 pytestmark = [pytest.mark.paper, pytest.mark.full]
@@ -138,7 +138,7 @@ def test_worm_classifier_knows_a_travelling_wave():
     t, xi = np.arange(96)[:, None] / 32, np.linspace(0, 1, 24)
     for direction, offset, label in ((1, 0.0, "forward"), (-1, 0.05, "backward"), (1, -0.1, "turn")):
         angles = 0.4 * np.sin(2 * np.pi * (xi / 0.7 - direction * t / 1.5)) + offset
-        fit, behaviour = fit_sine(angles), classify(angles)
+        fit, behaviour = fit_sine(angles), classify(Kymogram(angles, FRAME_RATE))
         np.testing.assert_allclose(fit.amplitude, 0.4, rtol=1e-6)
         np.testing.assert_allclose(fit.wavelength, 0.7, rtol=1e-6)
         np.testing.assert_allclose(behaviour.phase_rate, direction * 0.7 / 1.5, rtol=1e-6)
@@ -285,6 +285,9 @@ def test_rod_stick_slip_at_10_um(scheme):
     assert np.mean(slip < 0.05) == pytest.approx(0.41, abs=0.02)  # measured 0.41
     rates = [np.sum(events > STEADY.start) / 0.3 for events in (slips(run, V), sticks(run))]
     assert rates == pytest.approx([219.0, 219.0], abs=4.0)  # one a cycle of the second mode; measured 217, 220
+    first, last = tip_sticks(run, V)[(tip_sticks(run, V)[:, 0] > STEADY.start)].T
+    changes = (run["base_wrench"][last] - run["base_wrench"][first]).mean(0) / run["base_wrench"][STEADY].std(0)
+    assert changes[[0, 2]].min() > 1.5  # moment and axial force build up while the tip sticks; measured 2.6, 2.2
 
 
 def test_rod_correlations_by_our_scheme():

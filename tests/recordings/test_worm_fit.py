@@ -17,7 +17,7 @@ from gymnosoma.recordings.body import Body
 from gymnosoma.recordings.medium import _Windows, ratio_of, sigma_of
 from gymnosoma.recordings.motion import FINER, _elsewhere
 from papers.worm.analysis import bend_force, force_map
-from papers.worm.behaviour import play
+from papers.worm.playback import play
 
 
 def clean(angle, centre, rate=RATE):
