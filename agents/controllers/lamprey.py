@@ -72,9 +72,9 @@ class LampreyCPG(RowMemory):
             first = np.ones(len(first), np.bool_)
         if first.any():
             self._cord.reset(self.rows, np.flatnonzero(first), {"kick": self.kick})
-        edge_cell = np.reshape(signals["edge_cell"], self.rows["edge"].shape)
-        brainstem = self.brainstem(t, signals, first)
-        self._cord.sense(self.rows, brainstem, edge_cell, self._steps)
+        edge_cell, angles = np.reshape(signals["edge_cell"], (len(first), -1)), self.rows["joint_angle"]
+        inputs = np.concatenate([self.brainstem(t, signals, first), angles, edge_cell], 1)
+        self._cord.sense(self.rows, inputs, self._steps)
         output = command(self.rows["excite"], self.rows["inhibit"]) if self._commands else self.rows["output"].copy()
         return output.reshape(len(self.rows), -1)
 

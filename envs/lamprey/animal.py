@@ -393,6 +393,8 @@ class IsolatedCord(InLanes):
         params (LampreyParams): Body, which determines the lengths of links and ``feedback``.
         dt (s): Time step of the neurons, by default 10 ms.
         threads: Number of threads. Results do not depend on it.
+        intact: Whether rows always have the parameters of `rows`, except ``feedback``; others are then ignored, and
+            steps are faster.
 
     Raises:
         ValueError: If the circuit does not fit the body.
@@ -440,6 +442,7 @@ class IsolatedCord(InLanes):
         params: LampreyParams | None = None,
         dt: float | None = None,
         threads: int = 1,
+        intact: bool = False,
     ) -> None:
         whole("threads", threads, maximum=MAX_THREADS)
         self.circuit = read_circuit(circuit)
@@ -455,7 +458,7 @@ class IsolatedCord(InLanes):
         work, kernels = np.dtype(self.circuit.work(n - 1, self.dt)), FICTIVE[self.circuit.steps(self.dt) == 0]
         driven = ("tonic", "asymmetry", "head_extra", "joint_angle", "edge")
         constant = (*self.parameters, *RARE)
-        self._stepper = Stepper(self.state, work, kernels, threads, constant=constant, driven=driven)
+        self._stepper = Stepper(self.state, work, kernels, threads, constant=constant, driven=driven, uniform=intact)
 
     def rows(self, count: int) -> NDArray[Any]:
         """Return ``count`` rows of cords that are straight, silent and intact."""
@@ -485,9 +488,7 @@ class IsolatedCord(InLanes):
         edge = edges_of(bending, self._lengths).reshape(*drives.shape[:2], -1)
         super()._move(rows, ids, np.concatenate([drives, edge], 2), *arguments)
 
-    def sense(
-        self, rows: NDArray[Any], brainstem: NDArray[np.float64], edge_cell: NDArray[np.float64], steps: int
-    ) -> None:
+    def sense(self, rows: NDArray[Any], inputs: NDArray[np.float64], steps: int) -> None:
         """Advance all rows by ``steps`` steps with constant inputs.
 
         This sets ``output``, ``excite`` and ``inhibit`` (B, 2, n - 1) of the rows: mean output of the motoneurons
@@ -495,10 +496,7 @@ class IsolatedCord(InLanes):
 
         Args:
             rows: Rows of cords, updated in place.
-            brainstem ((B, 3) float): Tonic level, asymmetry and head extra.
-            edge_cell ((B, 2, n - 1) float, 1/m): Output of the edge cells.
+            inputs ((B, 3 + 3 (n - 1)) float): The drive, and the output (1/m) of the edge cells, left, then right.
             steps: Number of time steps.
         """
-        rows["tonic"], rows["asymmetry"], rows["head_extra"] = brainstem.T
-        rows["edge"] = edge_cell
-        self._stepper.advance(rows, np.arange(len(rows)), steps, self.dt, self._record)
+        self._stepper.run(rows, np.arange(len(rows)), inputs[None], None, 0, 1, steps, *self._arguments())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -17,13 +18,25 @@ from ..core.model.control import Flags, Floats
 from .params import motoneuron, table
 
 
+@cache
+def response() -> Floats:
+    """Return the constants of a motoneuron for `command_of`, (4,)."""
+    return np.array(motoneuron()[0][["threshold", "gain", "excite", "inhibit"]].item())
+
+
 @kernel
-def _commands(excite, inhibit, neuron, commands):
-    p = neuron[0]
+def command_of(excite, inhibit, response):
+    """Return the command of a motoneuron with these inputs, see `command`."""
+    threshold, gain = response[0], response[1]
+    u = 1.0 - math.exp((threshold - excite) * gain) - inhibit
+    enough = threshold - math.log1p(-max(u, 0.0)) / gain
+    return enough / response[2] if u > 0.0 else u / response[3]
+
+
+@kernel
+def _commands(excite, inhibit, response, commands):
     for i in range(len(commands)):
-        u = 1.0 - math.exp((p.threshold - excite[i]) * p.gain) - inhibit[i]
-        enough = p.threshold - math.log1p(-max(u, 0.0)) / p.gain
-        commands[i] = enough / p.excite if u > 0.0 else u / p.inhibit
+        commands[i] = command_of(excite[i], inhibit[i], response)
 
 
 def command(excite: Floats, inhibit: Floats) -> Floats:
@@ -34,7 +47,7 @@ def command(excite: Floats, inhibit: Floats) -> Floats:
             command either excites or inhibits.
     """
     commands = np.empty(excite.size)
-    _commands(excite.ravel(), inhibit.ravel(), motoneuron(), commands)
+    _commands(excite.ravel(), inhibit.ravel(), response(), commands)
     return commands.reshape(excite.shape)
 
 

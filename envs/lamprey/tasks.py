@@ -18,8 +18,8 @@ from ..core.model.chain import body_frame, to_body_frame
 from ..core.model.control import Floats
 from ..core.model.quantities import Option
 from .animal import IsolatedCord, Lamprey, excite, stretch
-from .params import LARGEST_TONIC, LampreyParams, paper_cord, read_circuit
-from .steering import Steering, command, steer
+from .params import LARGEST_TONIC, LampreyParams, paper_cord, read_circuit, table
+from .steering import Steering, command_of, response, steer
 
 _TONIC = f"tonic level of the cord; above {LARGEST_TONIC:g} the rhythm breaks down"
 BRAINSTEM = {
@@ -133,10 +133,12 @@ class LampreyTask(Task):
                     f"got {nerves[nerves.muscles].dynamics!r}"
                 )
             self.animal = _Steered(body, "motoneuron", dt, scheme)
-            self.circuit = IsolatedCord(nerves, body, self.animal.dt)
+            self.circuit = IsolatedCord(nerves, body, self.animal.dt, intact=True)
         else:
             self.animal = Lamprey(body, self.actions, dt, scheme, circuit=nerves)
         self._circuits: Rows = np.zeros(0)
+        self.head_extra = table()["head_extra"]
+        self.response = response()
         self.joints = self.animal.links - 1
         """Number of joints."""
         self.muscles = 2 * self.joints
@@ -159,14 +161,16 @@ class LampreyTask(Task):
         """Fields of the memory.
 
         Previous action, centre before it (m), and since the start energy (J) and distance minus cost (m); strength of
-        the left and right side, and drive of the joints after the lag; state of a circuit in the loop.
+        the left and right side, and drive of the joints after the lag; inputs and state of a circuit in the loop, and
+        inputs of its motoneurons by side and joint.
         """
         fields = {"action": f"({self.action_size},)f8", "before": "2f8", "energy": "f8", "gained": "f8"}
         fields |= {"strength": "2f8", "excited": f"({self.muscles},)f8"}
         if self.circuit is None:
             return fields
         recent, neuron = (2, self.steering.kept(self.control_rate)), self.circuit.state["neuron"].shape
-        circuit = {"asymmetry": "f8", "neuron": ("f8", neuron), "commanded": f"({self.muscles},)f8"}
+        circuit = {"inputs": f"({3 + self.joints + self.muscles},)f8", "neuron": ("f8", neuron)}
+        circuit |= dict.fromkeys(("excite", "inhibit"), f"(2,{self.joints})f8")
         return {**fields, "recent": ("f8", recent), **circuit}
 
     @property
@@ -235,9 +239,15 @@ class LampreyTask(Task):
 
     def prepare(self, row: Any, memory: Any, action: Any) -> None:
         if self.circuit is not None:
-            along, left = self.way(row, memory)
+            ahead, aside = self.way(row, memory)
             gain, limit = self.steering.gain, self.steering.limit
-            memory.asymmetry = steer(along, left, row.time == 0.0, memory.recent, gain, limit)
+            memory.inputs[0], memory.inputs[2] = self.steering.level, self.head_extra
+            memory.inputs[1] = steer(ahead, aside, row.time == 0.0, memory.recent, gain, limit)
+            for j in range(self.joints):
+                bending = row.link_angle[j + 1] - row.link_angle[j]
+                left, right = stretch(bending, self.animal.lengths[j], self.animal.lengths[j + 1])
+                memory.inputs[3 + j] = bending
+                memory.inputs[3 + self.joints + j], memory.inputs[3 + self.muscles + j] = left, right
 
     def advance_circuit(self, rows: Rows, memory: Rows) -> None:
         assert self.circuit is not None
@@ -246,10 +256,9 @@ class LampreyTask(Task):
         cords, self.circuit.threads = self._circuits, self.animal.threads
         cords["status"], cords["feedback"] = 0.0, rows["feedback"]
         cords["neuron"] = memory["neuron"]
-        brainstem, edge_cells = self.steering.drive(memory["asymmetry"]), self.animal.edge_cells(rows)
-        self.circuit.sense(cords, brainstem, edge_cells, round(1.0 / (self.control_rate * self.circuit.dt)))
-        memory["neuron"] = cords["neuron"]
-        memory["commanded"] = command(cords["excite"], cords["inhibit"]).reshape(len(rows), -1)
+        self.circuit.sense(cords, memory["inputs"], round(1.0 / (self.control_rate * self.circuit.dt)))
+        for name in ("neuron", "excite", "inhibit"):
+            memory[name] = cords[name]
 
     def command(self, row: Any, memory: Any, action: Any, drive: Any) -> None:
         for k in range(len(action)):
@@ -259,7 +268,9 @@ class LampreyTask(Task):
             super().command(row, memory, action, drive)
         else:
             for j in range(len(drive)):
-                drive[j] = min(max(memory.commanded[j] + self.added(action, j), -1.0), 1.0)
+                side, k = j // self.joints, j % self.joints
+                own = command_of(memory.excite[side, k], memory.inhibit[side, k], self.response)
+                drive[j] = min(max(own + self.added(action, j), -1.0), 1.0)
         if not self.circuit_in_animal:
             for j in range(self.muscles):
                 commanded = drive[j]

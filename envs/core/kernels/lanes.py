@@ -110,23 +110,24 @@ def column(row: np.dtype[Any], name: str) -> int:
 
 
 @kernel
-def gather(rows, ids, first, block):
-    """Copy ``rows`` (B, K) with numbers ``ids`` (A,), from position ``first``, into the lanes of a ``block`` (K, W).
+def gather(rows, ids, first, block, count):
+    """Copy ``count`` columns of ``rows`` (B, K) into the lanes of a ``block`` (K, W).
 
-    Unused lanes repeat the last row, so that all lanes have valid numbers.
+    The rows have the numbers ``ids`` (A,), from position ``first``. Unused lanes repeat the last row, so that all lanes
+    have valid numbers.
     """
     width = block.shape[1]
     if width == 1:
         row = rows[ids[first]]
-        for j in range(len(block)):
+        for j in range(count):
             block[j, 0] = row[j]
         return
     last = len(ids) - 1
-    for begin in range(0, len(block), TILE):
+    for begin in range(0, count, TILE):
         for e in range(0, width, 4):  # four at a time, so that each cache line is written four times
             a, b = ids[min(first + e, last)], ids[min(first + e + 1, last)]
             c, d = ids[min(first + e + 2, last)], ids[min(first + e + 3, last)]
-            for j in range(begin, min(begin + TILE, len(block))):
+            for j in range(begin, min(begin + TILE, count)):
                 block[j, e], block[j, e + 1] = rows[a, j], rows[b, j]
                 block[j, e + 2], block[j, e + 3] = rows[c, j], rows[d, j]
 
@@ -251,16 +252,18 @@ def rows_loop(step: Any, prepare: Any, broken: float, together: bool) -> Callabl
     """Return the loop that `batch_kernel` compiles."""
 
     def advance_rows(
-        rows, ids, taken, blocks, lanes, work, status, changing, columns, drives, count, records, done, stride, steps,
-        *rest
+        rows, ids, taken, prepared, blocks, lanes, work, status, changing, uniform, columns, drives, count, records,
+        done, stride, steps, *rest
     ):  # fmt: skip
         width = lanes.shape[2]
         taken[0] = 0
         for t in prange(len(lanes)):
             first = fetch_add(taken) * width
             while first < len(ids):
-                gather(rows, ids, first, lanes[t])
-                prepare(blocks[t : t + 1], work[t : t + 1], *rest)
+                gather(rows, ids, first, lanes[t], changing if prepared[t] else rows.shape[1])
+                if not prepared[t]:
+                    prepare(blocks[t : t + 1], work[t : t + 1], *rest)
+                    prepared[t] = uniform
                 h, begun, moment = 0, 0, -1
                 until = stride - done % stride
                 while h < count:
@@ -288,7 +291,8 @@ def batch_kernel(
 ) -> tuple[Any, Any]:
     """Compile the loop that advances rows with a step kernel in blocks of lanes; serial and threaded.
 
-    Each free thread takes the next block, counted in ``taken`` (1,), because cores and blocks differ in speed.
+    Each free thread takes the next block, counted in ``taken`` (1,), because cores and blocks differ in speed. If the
+    parameters are ``uniform``, equal in all rows and constant, each block reads them once, as ``prepared`` (T,) shows.
 
     For each of ``count`` drives (T, A, n), with T = 1 for a constant drive, the loop copies the drive into ``columns``
     (n,) of the state and takes ``steps``. After every ``stride`` drives, including the ``done`` earlier ones, it copies
@@ -401,6 +405,7 @@ class Stepper:
         constant: Fields that steps do not change, such as the parameters; those at the end of the record are not copied
             back.
         driven: Fields that contain the drive, in its order.
+        uniform: Whether the constant fields at the end of the record are the same in all rows and calls.
     """
 
     def __init__(
@@ -412,8 +417,10 @@ class Stepper:
         lanes: int = LANES,
         constant: Collection[str] = (),
         driven: Sequence[str] = (),
+        uniform: bool = False,
     ) -> None:
         self._records = state, work
+        self._uniform = uniform
         self._batch = batch
         self._status = column(state, "status")
         self._constant = frozenset(constant)
@@ -445,11 +452,13 @@ class Stepper:
             state, work = (in_lanes(record, width) for record in self._records)
             blocks = aligned(count, state)
             numbers = blocks.view(np.float64).reshape(count, -1, width)
-            self._blocks[width] = blocks, numbers, aligned(count, work)
+            self._blocks[width] = np.zeros(count, np.int64), blocks, numbers, aligned(count, work)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Stepper:
         # The blocks are scratch space, and views of each other; separate copies would not be.
-        return Stepper(*self._records, self._batch, self._threads, self._lanes, self._constant, self.driven)
+        return Stepper(
+            *self._records, self._batch, self._threads, self._lanes, self._constant, self.driven, self._uniform
+        )
 
     def advance(self, rows: NDArray[Any], ids: NDArray[np.int64], steps: int, *arguments: Any) -> None:
         """Advance ``rows[ids]`` in place by ``steps`` with their present drive; other rows are unchanged."""
@@ -490,7 +499,7 @@ class Stepper:
         """Call the kernel for ``count`` rows."""
         blocks = self._blocks[1 if count < MIN_BLOCK_ROWS else self._lanes]
         step = self._batch[self._threads > 1 and count > self._lanes]
-        step(rows, ids, self._counter, *blocks, self._status, self._changing, *arguments)
+        step(rows, ids, self._counter, *blocks, self._status, self._changing, self._uniform, *arguments)
 
     def _run(
         self, rows: NDArray[Any], ids: NDArray[np.int64], columns: NDArray[np.int64], drives: Any, *arguments: Any
