@@ -277,3 +277,19 @@ def test_frequency_and_lag_of_made_waves(cord):
 def test_bad_values(make):
     with pytest.raises(ValueError):
         make()
+
+
+def test_intact_cords_step_like_others_and_ignore_lesions():
+    """Blocks of lanes keep the parameters of intact cords, also for other rows; feedback and state may differ."""
+    ids, states = np.arange(20), []
+    for intact in (False, True):
+        cord = IsolatedCord(intact=intact)
+        rows = cord.rows(20)
+        cord.reset(rows, ids, {"kick": np.linspace(-0.1, 0.1, 20), "feedback": np.linspace(0.0, 0.02, 20)})
+        for bend in (0.2, -0.1):
+            cord.advance(rows, ids, np.tile([0.4, 0.0, 0.7, *np.full(9, bend)], (20, 1)), 10)
+            rows["feedback"] = rows["feedback"][::-1].copy()
+            rows["cell_gain"][:, :, 0] = 1.0 - intact
+        rows["cell_gain"] = 1.0
+        states.append(rows)
+    np.testing.assert_array_equal(*states)
