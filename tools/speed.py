@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -46,7 +47,18 @@ from .mujoco_models import in_mujoco, standing_on_springs
 LANES = 64
 """Number of animals that are stepped together in lanes."""
 
-PACKAGES = ("gymnosoma", "numpy", "numba", "gymnasium", "scipy", "mujoco", "elegansbot")
+PACKAGES = (
+    "gymnosoma",
+    "numpy",
+    "numba",
+    "gymnasium",
+    "scipy",
+    "mujoco",
+    "elegansbot",
+    "envpool",
+    "mjbatch",
+    "myosuite",
+)
 """Packages for which the installed version is recorded."""
 
 
@@ -86,9 +98,9 @@ def machine() -> dict[str, str | int]:
     return about
 
 
-def paired(jobs: Mapping[str, Callable[[], float]], repeats: int) -> dict[str, NDArray[np.float64]]:
+def paired(jobs: Mapping[Any, Callable[[], float]], repeats: int) -> dict[Any, NDArray[np.float64]]:
     """Run jobs alternately, A B C A B C ..., and return the values (repeats,) of each."""
-    values: dict[str, list[float]] = {name: [] for name in jobs}
+    values: dict[Any, list[float]] = {name: [] for name in jobs}
     for _ in range(repeats):
         for name, job in jobs.items():
             values[name].append(job())
@@ -340,24 +352,95 @@ IDS = {
 """Measured ids of each animal."""
 
 
+SWIMMER, ELBOW = "Swimmer-v5", "myoElbowPose1D6MRandom-v0"
+"""Environments of MuJoCo and MyoSuite that all ids, and the hindlimb's, are compared with."""
+
+FRAMES = 4
+"""Time steps of Swimmer-v5 in one control period."""
+
+
 def environments(animals: Sequence[str], repeats: int) -> list[Row]:
-    """Measure steps per second of single environments and of vector environments."""
-    names = [] if find_spec("mujoco") is None else [("Swimmer-v5", "Swimmer-v5")]
+    """Measure steps per second of single environments and of vector environments, on one thread."""
+    names = [] if find_spec("mujoco") is None else [(SWIMMER, SWIMMER)]
+    if find_spec("myosuite") is not None:
+        import_module("myosuite")  # registers its ids
+
+        names += [(ELBOW, ELBOW)]
     names += [(name, f"gymnosoma/{name}") for animal in animals for name in IDS[animal]]
-    jobs = {}
+    jobs: dict[str, Callable[..., float]] = {}
+    periods: dict[str, float] = {}
     for name, env_id in names:
-        mode = "sync" if name == "Swimmer-v5" else None
-        jobs[f"{name}, scalar"] = partial(_steps_per_second, gymnasium.make(env_id))
+        mode = None if "/" in env_id else "sync"
+        single: Any = gymnasium.make(env_id)
+        periods[name] = getattr(single.unwrapped, "dt", None) or 1.0 / single.unwrapped.task.control_rate
+        jobs[f"{name}, scalar"] = partial(_steps_per_second, single)
         envs = gymnasium.make_vec(env_id, num_envs=LANES, vectorization_mode=mode)
         jobs[f"{name}, {LANES} side by side"] = partial(_steps_per_second, envs)
+        if name == SWIMMER:
+            jobs |= {f"{name}, {LANES} {how}": job for how, job in _swimmers(single).items()}
     for job in jobs.values():
         job(0.01)  # compile
     rates = paired(jobs, repeats)
     rows = []
     for what, rate in rates.items():
-        other = rates.get(f"Swimmer-v5, {what.split(', ')[1]}")
-        rows.append(Row.median(what, rate, "steps/s", None if other is None else rate / other))
+        name, _, how = what.partition(", ")
+        other, notes = rates.get(f"{SWIMMER}, {'scalar' if how == 'scalar' else f'{LANES} side by side'}"), []
+        ratios = None if other is None else rate / other
+        if ratios is not None and name != SWIMMER:
+            seconds = np.median(ratios) * periods[name] / periods[SWIMMER]
+            notes = [f"ratio {_span(ratios)}", f"per simulated second {_digits(seconds)}"]
+        if name == IDS["neuromechanic"][0] and f"{ELBOW}, {how}" in rates:
+            notes.append(f"{_span(rate / rates[f'{ELBOW}, {how}'])} times {ELBOW}")
+        rows.append(Row.median(what, rate, "steps/s", ratios, "; ".join(notes)))
     return rows
+
+
+def _span(values: NDArray[np.float64]) -> str:
+    """Format the smallest and the largest value."""
+    return f"{_digits(values.min())} to {_digits(values.max())}"
+
+
+def _swimmers(env: Any) -> dict[str, Callable[..., float]]:
+    """Return other programs that step many swimmers on one thread; those that are not installed are printed.
+
+    EnvPool runs whole environments; mjbatch and MuJoCo's ``rollout`` run the physics of a control period alone.
+    """
+    import mujoco
+    from mujoco import rollout
+
+    model = env.unwrapped.model
+    data = mujoco.MjData(model)
+    state = np.empty((LANES, mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS)))
+    for one in state:
+        mujoco.mj_getState(model, data, one, mujoco.mjtState.mjSTATE_FULLPHYSICS)
+    controls = np.random.default_rng(0).uniform(-1.0, 1.0, (LANES, FRAMES, model.nu))
+
+    def roll() -> None:
+        state[:] = rollout.rollout(model, data, state, controls)[0][:, -1]
+
+    jobs: dict[str, Callable[..., float]] = {"in MuJoCo's rollout": partial(_rate, roll)}
+    if find_spec("mjbatch") is None:
+        print("mjbatch is not installed")
+    else:
+        batch = import_module("mjbatch").Batch(model, LANES, 1)
+        batch.bind("ctrl")[:] = controls[:, 0]
+        jobs["in mjbatch"] = partial(_rate, partial(batch.step, nstep=FRAMES))
+    if find_spec("envpool") is None:
+        print("EnvPool is not installed")
+    else:
+        pool = import_module("envpool").make(SWIMMER, env_type="gymnasium", num_envs=LANES, num_threads=1)
+        pool.reset()
+        jobs["in EnvPool"] = partial(_rate, partial(pool.step, controls[:, 0]))
+    return jobs
+
+
+def _rate(step: Callable[[], Any], seconds: float = 0.5) -> float:
+    """Return steps per second of wall time of all animals that ``step`` advances."""
+    steps, begin = 0, time.perf_counter()
+    while time.perf_counter() - begin < seconds:
+        step()
+        steps += LANES
+    return steps / (time.perf_counter() - begin)
 
 
 def _steps_per_second(envs: Any, seconds: float = 0.5) -> float:
@@ -405,8 +488,8 @@ def _cpu(code: str, cache: str) -> float:
     return float(ended.stdout.splitlines()[-1])
 
 
-COUNT = 1024
-"""Number of animals."""
+COUNTS = (32, 64, 128, 256, 1024)
+"""Numbers of animals."""
 
 LARGER = (8, 16, 64)
 """Numbers of cores of the modelled machines."""
@@ -415,28 +498,33 @@ LARGER = (8, 16, 64)
 def threads(animals: Sequence[str], repeats: int) -> list[Row]:
     """Measure simulated seconds per wall second with 1, 2, 4, ... threads, with ratios to one thread.
 
-    The model is Amdahl's law, with the serial share from the largest number of threads measured.
+    The model is Amdahl's law, with the serial share from the largest numbers of animals and threads measured.
     """
     numbers = [2**k for k in range((os.cpu_count() or 1).bit_length())]
     rows = []
     for case in (CASES[name]()[0] for name in animals):
-        jobs = {f"{n} threads": partial(_threaded_pace, case, n) for n in numbers}
-        for job in jobs.values():
-            job(0.0)  # compile
-        paces = paired(jobs, repeats)
-        one, most = paces["1 threads"], numbers[-1]
-        note = f"{case.animal.rows(1).itemsize:,} bytes a row"
-        rows += [Row.median(f"{case.what}: {name}", each, UNIT, each / one, note) for name, each in paces.items()]
-        serial = float(np.clip((most / np.median(paces[f"{most} threads"] / one) - 1) / max(most - 1, 1), 0, 1))
+        size = f"{case.animal.rows(1).itemsize:,} bytes a row"
+        for count in COUNTS:
+            jobs = {n: partial(_threaded_pace, case, n, count) for n in numbers}
+            for job in jobs.values():
+                job(0.0)  # compile
+            paces = paired(jobs, repeats)
+            for n, each in paces.items():
+                ratios = each / paces[1]
+                note = size if n == 1 else f"ratio {_span(ratios)}"
+                rows.append(Row.median(f"{case.what}: {count:,}, {n} threads", each, UNIT, ratios, note))
+        most = numbers[-1]
+        serial = float(np.clip((most / np.median(paces[most] / paces[1]) - 1) / max(most - 1, 1), 0, 1))
         for n in (n for n in LARGER if n > most > 1):
             ratio = n / (1 + serial * (n - 1))
-            rows.append(Row(f"{case.what}: {n} threads", float(np.median(one) * ratio), UNIT, ratio, "model"))
+            value = float(np.median(paces[1]) * ratio)
+            rows.append(Row(f"{case.what}: {COUNTS[-1]:,}, {n} threads", value, UNIT, ratio, "model"))
     return rows
 
 
-def _threaded_pace(case: Case, number: int, wall: float = 0.1) -> float:
+def _threaded_pace(case: Case, number: int, count: int, wall: float = 0.1) -> float:
     case.animal.threads = number
-    return pace(case, COUNT, wall)
+    return pace(case, count, wall)
 
 
 MEASURED, GUIDE, README = ROOT / "docs" / "speed.json", ROOT / "docs" / "guides" / "speed.md", ROOT / "README.md"
@@ -474,7 +562,8 @@ def speed(
 
     Args:
         part: Measurements: kernels against other programs, `simulate` against the kernel, environments against
-            Swimmer-v5, CPU time of the first use, several threads with a model of larger machines.
+            Swimmer-v5 and those of EnvPool, mjbatch and MyoSuite, CPU time of the first use, several threads with a
+            model of larger machines.
         animal: Animals to measure.
         repeats: Number of runs; the median is shown.
         write: Also write docs/speed.json, and the tables of the guide and README; needs all parts but threads.
@@ -506,7 +595,7 @@ def _digits(value: float | None) -> str:
 def tables(measured: Mapping[str, Any]) -> str:
     """Return the tables of the guide, in Markdown."""
     about = measured["machine"]
-    packages = ", ".join(f"{name} {about[name]}" for name in ("python", "numpy", "numba", "mujoco") if name in about)
+    packages = ", ".join(f"{name} {about[name]}" for name in ("python", *PACKAGES[1:]) if name in about)
     lines = [f"Measured on {about['cpu']}, {about['cores']} cores ({packages}).", ""]
     for title, rows in measured["figures"].items():
         lines += [f"## {title}", "", "| what | median | unit | ratio | |", "|---|---:|---|---:|---|"]
