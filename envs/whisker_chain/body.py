@@ -828,6 +828,7 @@ def _approach(x, k, profile):
         _nearest_link(x, k, o)
         gap = math.sqrt(k.square[0]) - x.peg_radius[o, 0]
         x.touch[o, 0] = 1.0 if k.ready[o, 0] != 0.0 and gap < 2.0 * GRAZE else 0.0
+    _find_contact(x, k)  # the search has replaced the directions of pushes
 
 
 @kernel

@@ -116,6 +116,7 @@ class Plain:
             self.p[axis::3] = place + MASS @ (self.p[axis::3] - place) / MASS.sum()
 
 
+@pytest.mark.term
 def test_against_plain_program():
     """1 s of swimming and turning; measured difference 6e-15 rad and 1e-14 in the neurons."""
     run = simulate(Lamprey(), [0.4, 0.1, 0.7], 1.0, every=0.01)
@@ -146,6 +147,7 @@ def minimal_acceleration(row):
     return np.linalg.solve(inertia, moment + whirl), force.sum(0) / MASS.sum()
 
 
+@pytest.mark.term
 @pytest.mark.parametrize("lanes", [1, LANES])
 def test_accelerations_in_maximal_and_minimal_coordinates(lanes):
     """Eq. 12 with inner forces against Lagrange's equations without: measured 3e-15 of the largest."""

@@ -140,6 +140,7 @@ def test_no_equilibrium_pushes(name):
         equilibrate(animal, start[:1])
 
 
+@pytest.mark.term
 def test_a_pendulum_has_its_eigenvalues():
     model = {key: value for key, value in lever().items() if key != "muscle"}
     animal = Neuromechanic(model)

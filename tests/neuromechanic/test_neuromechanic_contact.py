@@ -310,6 +310,7 @@ def test_sweeps_find_the_unique_solution():
 # Against MuJoCo
 
 
+@pytest.mark.term
 def test_a_sliding_puck_stops_where_mujocos_does():
     mujoco = pytest.importorskip("mujoco")
     model = mujoco.MjModel.from_xml_string(

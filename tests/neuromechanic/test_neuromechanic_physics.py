@@ -6,6 +6,7 @@ import pytest
 from gymnosoma.envs import simulate
 from gymnosoma.envs.neuromechanic import Module, Neuromechanic
 from gymnosoma.envs.neuromechanic import muscles as hill
+from gymnosoma.envs.neuromechanic import paths as string
 from gymnosoma.envs.neuromechanic.hindlimb import POSTURE, asset, hindlimb
 
 pytestmark = pytest.mark.full
@@ -84,6 +85,7 @@ def order_in(compiled, mujoco, animal):
     return [names.index(name) for name in animal.model.bodies]
 
 
+@pytest.mark.term
 @pytest.mark.parametrize("seed", range(6))
 def test_mass_matrix_and_bias_are_mujocos(seed):
     mujoco = pytest.importorskip("mujoco")
@@ -121,6 +123,7 @@ def test_a_free_trajectory_is_mujocos():
     assert np.abs(run["q"][-1] - data.qpos[order]).max() < 1e-9  # measured: 2e-12
 
 
+@pytest.mark.term
 def test_a_wrench_at_a_point_is_mujocos():
     mujoco = pytest.importorskip("mujoco")
     model = tree(2)
@@ -180,6 +183,7 @@ SHAPES = np.array([0.04, 0.6, 5.0, 0.45, 1.4, 0.25]), np.array([0.033, 0.5, 4.0,
 """Constants of Thelen (2003), and those of many OpenSim models."""
 
 
+@pytest.mark.term
 def test_curves_at_tabulated_points():
     assert hill.force_length(hill.DE_GROOTE, SHAPES[0], 0.95) == pytest.approx(0.9786, abs=5e-5)  # Neuromechanic's
     for curves, shape in ((hill.DE_GROOTE, SHAPES[0]), (hill.THELEN, SHAPES[0]), (hill.THELEN, SHAPES[1])):
@@ -204,6 +208,7 @@ def test_curves_at_tabulated_points():
             assert again == pytest.approx(f, abs=1e-14)
 
 
+@pytest.mark.term
 @pytest.mark.parametrize("shape", SHAPES)
 def test_thelens_muscle_obeys_his_equations(shape):
     """Forces of a shortening and a lengthening muscle, put into Thelen (2003), Eqs 6 and 7, give their velocity."""
@@ -246,15 +251,25 @@ OPENSIM_LIMIT = [
 ]
 
 
-@pytest.mark.slow
-def test_limits_hold_as_opensims():
+def limited():
     deg = np.pi / 180
     limit = {"low": -10 * deg, "high": 30 * deg, "stiffness": [5 / deg, 20 / deg], "damping": 0.7 / deg}
-    animal = Neuromechanic(pendulum(limit=limit | {"transition": 4 * deg}))
+    return Neuromechanic(pendulum(limit=limit | {"transition": 4 * deg})), deg
+
+
+@pytest.mark.term
+def test_torques_of_limits_are_opensims():
+    animal, deg = limited()
     row = animal.rows(1)
     for q, v, torque in OPENSIM_LIMIT:
         animal.reset(row, ONE, {"q": [q * deg], "v": [v * deg]})
         assert animal.signal(row, "joint_torque")[0, 0] == pytest.approx(torque, abs=1e-9)
+        assert animal.mechanics(row)["tau"][0] == pytest.approx(torque - 2.0 * G * 0.5 * np.sin(q * deg), abs=1e-9)
+
+
+@pytest.mark.slow
+def test_limits_hold():
+    animal, deg = limited()
     run = simulate(animal, [], 10.0, every=0.01, start={"q": [1.5]})
     assert run["q"].min() > -40 * deg and run["q"][200:].min() > -25 * deg
     assert abs(run["v"][-1, 0]) < 1e-6 or abs(run["q"][-1, 0]) < 30 * deg
@@ -311,6 +326,7 @@ def test_activation_follows_excitation(kind):
             assert hill.activation_rate(kind, 0.015, 0.06, e, a) == pytest.approx(switched, rel=1e-6)
 
 
+@pytest.mark.term
 def test_short_range_stiffness_of_the_hindlimb():
     """F = Fmax a (0.9786 + 4 dl/lopt + 0.1 ldot/lopt) cos(pennation), for the soleus and the medial gastrocnemius."""
     animal, rng = Neuromechanic(hindlimb()), np.random.default_rng(0)
@@ -354,6 +370,7 @@ def test_moment_arms_are_gradients_of_the_length(name):
         assert k["rate"][0] == pytest.approx(-0.7 * k["arm"][0, 0], abs=1e-15)
 
 
+@pytest.mark.term
 def test_a_cylinder_is_a_pulley():
     """On a pulley about the joint's axis the moment arm is its radius, and the arc joins two tangents."""
     model = wrapped([["ground", 0.0, 0.2, 0.0], {"cylinder": "pulley"}, ["rod", 0.0, -0.3, 0.0]])
@@ -365,6 +382,39 @@ def test_a_cylinder_is_a_pulley():
         arc = np.pi - np.arccos(0.05 / 0.2) - np.arccos(0.05 / 0.3) - q
         assert k["length"][0] == pytest.approx(np.sqrt(0.2**2 - 0.05**2) + np.sqrt(0.3**2 - 0.05**2) + 0.05 * arc)
         assert k["arm"][0, 0] == pytest.approx(0.05)
+
+
+def test_a_pulley_halves_the_arc_of_a_wrap():
+    """After a pulley of two ends, segments and arcs count by half, and so do moment arms."""
+    path = [["ground", 0.0, 0.2, 0.0], {"cylinder": "pulley"}, ["rod", 0.0, -0.3, 0.0]]
+    whole, half = (Neuromechanic(wrapped(each)) for each in (path, [["ground", 0, 0, 0], {"pulley": 2.0}, *path]))
+    row = whole.rows(1)
+    k, shared = whole.mechanics(row), half.mechanics(half.rows(1))
+    assert shared["length"][0] == pytest.approx(0.5 * k["length"][0])
+    assert shared["arm"][0, 0] == pytest.approx(0.5 * k["arm"][0, 0])
+
+
+@pytest.mark.term
+def test_a_fitted_length_is_its_quadratic():
+    model = wrapped(PATHS["straight"])
+    length = {"mean": 0.4, "at": [0.3], "a": [0.02], "B": [[0, 0, -0.05]]}
+    model["muscle"]["m"] = {key: value for key, value in model["muscle"]["m"].items() if key != "path"}
+    model["muscle"]["m"]["length"] = length
+    k = Neuromechanic(model).mechanics(Neuromechanic(model).rows(1))
+    d = 0.4 - 0.3
+    assert k["length"][0] == pytest.approx(0.4 - (0.02 * d - 0.5 * 0.05 * d**2), abs=1e-15)
+    assert k["arm"][0, 0] == pytest.approx(0.02 - 0.05 * d, abs=1e-15)
+
+
+def test_a_string_beyond_the_end_of_a_cylinder_is_straight():
+    """It wraps if it meets or leaves the surface within the cylinder, as OpenSim's WrapCylinder."""
+    meet, p, q = np.zeros((4, 3)), np.array([0.0, 0.2, 0.01]), np.array([0.0, -0.2, 0.05])
+    lead, arc = np.sqrt(0.2**2 - 0.05**2), 0.05 * (np.pi - 2 * np.arccos(0.05 / 0.2))
+    rise = 0.04 / (2 * lead + arc)
+    near, far = 0.01 + rise * lead, 0.05 - rise * lead
+    for half, wraps in ((1.01 * far, True), (0.99 * far, True), (1.01 * near, True), (0.99 * near, False)):
+        length, _ = string.wrapped(meet, string.SIDE, 0.05, half, p, q)
+        assert length == (pytest.approx(arc * np.sqrt(1 + rise**2)) if wraps else -1.0)
 
 
 def hanging(kind, **more):
@@ -428,6 +478,7 @@ def test_light_segments_need_implicit_muscle_damping():
 # Neurons, modules, pins
 
 
+@pytest.mark.term
 def test_shapes_splines_and_offsets():
     """Each shaping function of Eq. 9 on a spline of time, once its synapse's gain and offset have acted."""
     times, values = [0.0, 0.1, 0.2, 0.3], [0.0, 1.0, -1.0, 0.5]
@@ -514,6 +565,35 @@ def test_pinned_ends_stay_and_carry_the_weight():
     assert animal.mechanics(row)["reaction"][1] == pytest.approx(G)  # by symmetry
     run = simulate(animal, np.zeros(0), 1.0, every=0.1)
     assert np.abs(run["q"] - run["q"][0]).max() < 1e-9
+
+
+@pytest.mark.term
+@pytest.mark.parametrize("rate", [0.0, 30.0])
+def test_errors_of_pins_between_moving_bodies_decay_with_critical_damping(rate):
+    """In any posture and motion, gap'' = -2 r gap' - r^2 gap, by differences of the points' positions."""
+    joint = {"type": "revolute", "axis": [0, 0, 1]}
+    rod = {"mass": 1.0, "centre": [0, -0.25, 0], "inertia": [0.02, 0.0, 0.02]}
+    body = {
+        "one": {"joint": joint | {"at": [-0.3, 0, 0]}, "inertial": rod},
+        "two": {"joint": joint | {"at": [0.2, 0.1, 0]}, "inertial": rod},
+        "tip": {"parent": "two", "joint": joint | {"at": [0, -0.3, 0]}, "inertial": rod},
+    }
+    end = {"point": ["one", 0.02, -0.5, 0], "to": ["tip", 0.0, -0.3, 0], "axes": [[0.6, 0.8, 0]], "rate": rate}
+    animal = Neuromechanic({"schema": 1, "gravity": [0, -G, 0], "body": body, "pin": {"end": end}})
+    q, v, row, h = np.array([0.3, -0.5, 0.9]), np.array([2.0, -3.0, 4.0]), animal.rows(1), 1e-4
+    animal.reset(row, ONE, {"q": q, "v": v})
+    qdd = animal.mechanics(row)["qdd"]
+
+    def gap(t):
+        one, two, tip = q + t * v + 0.5 * t * t * qdd
+        here = -0.3 + (0.02 - 0.5j) * np.exp(1j * one)  # x + iy
+        there = 0.2 + 0.1j - 0.3j * np.exp(1j * two) - 0.3j * np.exp(1j * (two + tip))
+        return ((here - there) * (0.6 - 0.8j)).real
+
+    before, now, after = gap(-h), gap(0.0), gap(h)
+    speed = (after - before) / (2 * h)
+    assert (after - 2 * now + before) / h**2 == pytest.approx(-rate * (2 * speed + rate * now), abs=1e-4)
+    assert abs(now) > 0.1 and abs(speed) > 0.5
 
 
 def test_pins_do_no_work_and_do_not_drift():

@@ -35,6 +35,7 @@ ONE = np.zeros(1, np.int64)
 # The figure
 
 
+@pytest.mark.term
 def test_the_figure_is_winters():
     animal = Neuromechanic(standing())
     row = animal.rows(1)
@@ -128,6 +129,7 @@ def test_the_critical_delay_divides_simulations():
     assert ends[1] > 1.1
 
 
+@pytest.mark.term
 def test_pulses_of_the_ground_add_up_and_events_set_them():
     """Speed and place of the ground are closed forms; a later pulse is the same from the start and from an event."""
     animal, pulse = Neuromechanic(standing()), ramp_and_hold(0.05, -0.1, 0.1, 0.2)

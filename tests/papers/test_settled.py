@@ -200,6 +200,7 @@ def deg(value):
     return np.deg2rad(value)
 
 
+@pytest.mark.term
 def test_chain_table_1_agrees_with_itself():
     """The centroids, which are not printed, too: measured 0.03%."""
     given, built, t = WhiskerParams(), WhiskerParams.of(), chain_params.table()

@@ -136,6 +136,7 @@ def compare(dt, scheme, place=None):
     return headings, np.median(np.abs(np.array(torques) - moments)) / np.abs(moments).max()
 
 
+@pytest.mark.term
 def test_free_whisking_agrees_with_radau():
     coarse, fine = compare(2e-5, "complementarity"), compare(1e-5, "complementarity")
     # Measured at 10 us: headings 1.5e-6, M 5.3e-7; second order.
@@ -144,12 +145,18 @@ def test_free_whisking_agrees_with_radau():
     assert np.isclose(coarse[0] / fine[0], 4.0, rtol=0.05)
 
 
-@pytest.mark.parametrize("scheme", ["events", pytest.param("complementarity", marks=pytest.mark.slow)])
-def test_whisking_into_a_peg_agrees_with_radau(scheme):
-    # Measured at 4 us: headings 6.5e-6 (events) and 6.7e-6, the tip's just after the impact; median of M 4e-9.
-    headings, moment = compare(4e-6, scheme, place=0.4)
-    assert headings < 1e-5
-    assert moment < 1e-7
+@pytest.mark.parametrize(
+    ("scheme", "dt", "most"),
+    [
+        ("events", 4e-6, (1e-5, 1e-7)),
+        pytest.param("complementarity", 4e-6, (1e-5, 1e-7), marks=pytest.mark.slow),
+        pytest.param("complementarity", 2e-5, (5e-4, 3e-7), marks=pytest.mark.term),
+    ],
+)
+def test_whisking_into_a_peg_agrees_with_radau(scheme, dt, most):
+    # Measured at 4 us: headings 6.5e-6 (events) and 6.7e-6, the tip's just after the impact; median of M 4e-9. At 20 us
+    # 1.9e-4 and 8.4e-8.
+    assert np.less(compare(dt, scheme, place=0.4), most).all()
 
 
 def test_energy_is_kept_without_damping():
@@ -166,6 +173,7 @@ def test_energy_is_kept_without_damping():
     assert abs(relative[-30:].mean() - relative[1:31].mean()) < 2e-5
 
 
+@pytest.mark.term
 def test_forces_are_the_change_of_momentum():
     """What the pegs push in and the follicle does not take out is the momentum of the whisker."""
     whisker = Whisker(WhiskerParams(friction=0.3), pegs=2)
@@ -185,6 +193,27 @@ def test_forces_are_the_change_of_momentum():
         pushed += push * normal + drag * np.array([-normal[1], normal[0]])
     assert np.abs(pushed).max() > 1e-9
     assert np.allclose(rows["linear_momentum"][0] - before, pushed - wrench, rtol=0, atol=1e-12 * np.abs(pushed).max())
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_impulses_of_collisions_are_the_change_of_momentum(side):
+    """With located collisions: a bent whisker, on which the follicle feels Fx, bounces off a peg on either side."""
+    whisker = Whisker(WhiskerParams(restitution=0.5, rest_angle=0.06 * side), scheme="events", dt=2e-5)
+    rows, angle = whisker.rows(1), side * (-0.9 + 0.06 * np.arange(13))
+    node = LENGTH / 13 * np.array([np.cos(angle[:9]).sum(), np.sin(angle[:9]).sum()])
+    peg = node + side * 1e-3 * np.array([-np.sin(angle[8]), np.cos(angle[8])])
+    whisker.reset(rows, ONE, {"base_angle": -0.9 * side, "base_rate": 12.0 * side, "peg": [peg]})
+    whisker.advance(rows, ONE, STILL, 128)
+    before, axis = rows["linear_momentum"][0].copy(), rows["link_angle"][0, 0]
+    whisker.advance(rows, ONE, STILL, 1)
+    s, c = np.sin(axis), np.cos(axis)
+    fx, fy = rows["wrench_sum"][0, 1:]
+    touched = rows["link_angle"][0, int(rows["contact_link"][0, 0])]
+    push = rows["contact_sum"][0, 0] * -side * np.array([-np.sin(touched), np.cos(touched)])
+    balance = rows["linear_momentum"][0] - before - push + [fx * c - fy * s, fx * s + fy * c]
+    assert rows["collision_energy"][0] > 0.0
+    assert np.abs(balance).max() < 1e-2 * np.abs(push).max()
+    assert abs(fx) > 0.05 * np.abs(push).max()
 
 
 def test_mirror_image():
@@ -291,6 +320,7 @@ def test_sweeping_over_a_wall():
     assert np.percentile(run["node"][:, :, 0].max(1), 95) < 0.04 + 1e-6
 
 
+@pytest.mark.term
 def test_coulomb_friction():
     """The whisker slides with the full drag, which opposes the slip, and sticks for a while when the whisk turns."""
     for mu in (0.2, 0.6):

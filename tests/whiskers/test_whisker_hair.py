@@ -230,6 +230,7 @@ def test_a_base_stops_at_contact(scheme):
     assert rows["base_rate"][0] == pytest.approx(-0.05)
 
 
+@pytest.mark.term
 @pytest.mark.full
 def test_fig_8_in_a_line():
     """The energy lost in an inelastic collision of the stopped vibrissa, 0.2163 nJ at 40%; the paper prints 0.216."""

@@ -31,6 +31,7 @@ def radius(p, s):
     return p.base_radius + (p.tip_radius - p.base_radius) * s / p.length
 
 
+@pytest.mark.term
 def test_segments_hold_the_mass_and_inertia_of_the_cone():
     p = WhiskerRodParams(n_segments=7, curvature_base=20.0, curvature_tip=-60.0)
     animal = WhiskerRod(p)
@@ -81,6 +82,7 @@ def cone_frequencies(p, count):
     return np.array([brentq(determinant, *ends) for ends, (u, v) in pairs if u * v < 0])[:count]
 
 
+@pytest.mark.term
 def test_modes_are_those_of_the_cone():
     """N = 30: 0.34% at mode 6; the error falls as 1/N^2."""
     exact = cone_frequencies(WhiskerRodParams(), 6)
@@ -114,6 +116,7 @@ def elastica(p, distance, mu, start):
     return solution.sol(s)[0], solution.p[0] * 1e-6
 
 
+@pytest.mark.term
 @pytest.mark.parametrize(
     ("mu", "curvature", "ybar"), [(0.0, 0.0, 0.98), (0.2, 0.0, 0.98), (0.1, 0.0, 0.99), (0.0, -20.0, 0.97)]
 )
@@ -187,6 +190,7 @@ def test_stick_slip_is_second_order():
     assert errors[1] < 0.3 * errors[0] and errors[1] < 0.16e-6
 
 
+@pytest.mark.term
 def test_motion_in_air_agrees_with_radau():
     """A curved whisker with external damping, swung from its base."""
     animal = WhiskerRod(WhiskerRodParams(n_segments=20, curvature_tip=-40.0, external_damping=200.0), dt=5e-6)
@@ -269,6 +273,7 @@ def test_friction_state_is_exact():
             assert slope == pytest.approx((near - value) / 1e-6, rel=1e-4)
 
 
+@pytest.mark.term
 def test_sliding_friction_obeys_the_printed_law():
     """Eq. 13 over sticks and slips with Table 1: a 0.035, b 0.049, V_* 1 um/s, L 10 um; and our mu_*."""
     run = simulate(WhiskerRod(dt=1e-6), SLIDE[0], 0.02)
@@ -302,7 +307,7 @@ def test_the_plate_only_pushes(scheme):
     assert 1e-6 < rows["friction_state"][0] < 1.0
 
 
-@both
+@pytest.mark.parametrize("scheme", [pytest.param("midpoint", marks=pytest.mark.term), "published"])
 def test_base_wrench_balances_momentum(scheme):
     """Force of the plate less that on the base is the change of momentum."""
     animal = WhiskerRod(dt=5e-6, scheme=scheme)
@@ -407,3 +412,18 @@ def test_the_tip_follows_a_slow_grating(scheme):
         if k > 10:
             assert rows["contact"][0] == pytest.approx(1.0)
             assert rows["tip"][0, 1] == pytest.approx(rows["plate_distance"][0] + height, abs=0.05e-6)
+
+
+@pytest.mark.parametrize("scheme", [pytest.param("midpoint", marks=pytest.mark.term), "published"])
+def test_a_relief_pushes_along_its_normal(scheme):
+    """At rest, the force on the base is that of the plate: normal to the slope, and friction along it."""
+    relief, params = Relief.sine(20e-6, 1e-3), WhiskerRodParams(n_segments=10, external_damping=1e3)
+    animal = WhiskerRod(params, dt=2e-5, scheme=scheme, relief=relief)
+    rows = started(animal, plate_distance=0.985 * params.length)
+    animal.advance(rows, np.arange(1), np.zeros((1, 3)), 2500)
+    place = rows["tip"][0, 0] - rows["plate_position"][0]
+    slope = 0.04 * np.pi * np.cos(2 * np.pi * place / 1e-3)
+    mu = animal.signal(rows, "friction_coefficient")[0]
+    _, fx, fy = animal.signal(rows, "base_wrench")[0]
+    assert fx / fy == pytest.approx((slope + mu) / (mu * slope - 1.0), abs=1e-3)
+    assert abs(slope) > 0.03
