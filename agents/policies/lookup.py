@@ -85,8 +85,8 @@ def _saved_policy(env_id: str, name: str, folder: Path) -> Policy:
         raise ValueError(f"policy {str(folder)!r} was trained for {card.id}, not for {env_id}")
     check_names(env_id, card.env, f"{str(folder / CARD)!r}: env: argument")
     kind = task_class(env_id)
-    given = {**gymnasium.spec(env_id).kwargs, **card.env}
-    arguments = {name: value for name, value in given.items() if name in task_arguments(kind)}
+    kwargs = {**gymnasium.spec(env_id).kwargs, **card.env}
+    arguments = {name: value for name, value in kwargs.items() if name in task_arguments(kind)}
     try:
         kind(**arguments)
     except (TypeError, ValueError) as error:
