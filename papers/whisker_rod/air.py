@@ -85,6 +85,7 @@ def table_1(sheet: Sheet) -> Figure:
         complete_cone=_modes(tip_radius=1e-7)[0][1],
         ring_down=frequency[peak][np.argmax(power[peak])],
         air_node=MM * node,
+        slenderness=p.length / p.base_radius,
         critical_load=NN * np.pi**2 / 4 * p.youngs_modulus * np.pi / 4 * b**4 / p.length**2,
     )
     return figure

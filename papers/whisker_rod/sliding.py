@@ -131,6 +131,9 @@ def figure_5(sheet: Sheet) -> Figure:
     sheet.found(variances=at_tip / at_base, node_10=MM * principal_mode(ten, STEADY.start)[1][0])
     far, near = (station(ten, "moment", t[f"{end}_station"])[STEADY] for end in ("tip", "base"))
     sheet.found(scale=near.std() / far.std(), scale_mean=near.mean() / far.mean())
+    # The printed correlations of a real whisker have no sign, except for that of tip and base.
+    r, forces = correlations(ten, STEADY), np.corrcoef(ten["base_wrench"][STEADY, 1:].T)[0, 1]
+    sheet.found("real_", tip=r["acceleration"], normal=abs(r["normal"]), axial=abs(r["axial"]), forces=abs(forces))
     return figure
 
 

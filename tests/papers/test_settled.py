@@ -287,6 +287,7 @@ def test_rod_stick_slip_at_10_um(scheme):
     rates = [np.sum(events > STEADY.start) / 0.3 for events in (slips(run, V), sticks(run))]
     assert rates == pytest.approx([219.0, 219.0], abs=4.0)  # one a cycle of the second mode; measured 217, 220
     first, last = tip_sticks(run, V)[(tip_sticks(run, V)[:, 0] > STEADY.start)].T
+    assert np.sum(last - first + 1) / np.sum(np.arange(len(run.time)) > STEADY.start) == pytest.approx(0.41, abs=0.03)
     changes = (run["base_wrench"][last] - run["base_wrench"][first]).mean(0) / run["base_wrench"][STEADY].std(0)
     assert changes[[0, 2]].min() > 1.5  # moment and axial force build up while the tip sticks; measured 2.6, 2.2
 
