@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from gymnosoma.envs.core.kinds import hint
 from gymnosoma.envs.neuromechanic.model import write_toml
 from gymnosoma.moved import point_from
 
@@ -55,8 +56,9 @@ def import_model(path: str | Path, partial: bool = False) -> tuple[dict[str, Any
     """
     reader = READERS.get(Path(path).suffix.lower())
     if reader is None:
-        hint = "; save it as .xml with mujoco.mj_saveLastXML" if Path(path).suffix.lower() == ".mjb" else ""
-        raise ValueError(f"model must be an OpenSim (.osim) or MuJoCo (.xml) file, got {str(path)!r}{hint}")
+        binary = Path(path).suffix.lower() == ".mjb"
+        advice = "; save it as .xml with mujoco.mj_saveLastXML" if binary else hint(path, "foreign")
+        raise ValueError(f"model must be an OpenSim (.osim) or MuJoCo (.xml) file, got {str(path)!r}{advice}")
     return reader(path, partial)
 
 

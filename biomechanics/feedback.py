@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gymnosoma.envs.core.arguments import number, shown
+from gymnosoma.envs.core.kinds import takes_objects
 from gymnosoma.envs.core.model.control import Flags, Floats, Values
 from gymnosoma.envs.neuromechanic import Neuromechanic, differences, linearise, refuse_contacts
 
@@ -23,6 +24,7 @@ Vector = NDArray[np.float64]
 # Stability with delays
 
 
+@takes_objects
 def characteristic_roots(animal: Neuromechanic, start: dict[str, Any], nodes: int = 32) -> NDArray[np.complex128]:
     """Compute the rightmost characteristic roots (1/s) of the linearised delay equation by Chebyshev collocation.
 
@@ -162,6 +164,7 @@ class Regulator:
         return self.input + line[:, 0]
 
 
+@takes_objects
 def lqr(
     animal: Neuromechanic,
     start: Mapping[str, Any],
@@ -231,6 +234,7 @@ def _cost(name: str, cost: ArrayLike | None, usual: Vector) -> Vector:
     return matrix
 
 
+@takes_objects
 def input_matrix(animal: Neuromechanic, start: dict[str, Any], step: float = 1e-6) -> Vector:
     """Compute the input matrix B of dz/dt = A dz + B du by central differences; `linearise` computes A.
 

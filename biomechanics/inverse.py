@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gymnosoma.envs import Trajectory
 from gymnosoma.envs.core.arguments import choice, number, numbers
+from gymnosoma.envs.core.kinds import takes_objects
 from gymnosoma.envs.neuromechanic import COMPLIANT_TENDON, RIGID_TENDON, Neuromechanic, at_joints, refuse_contacts
 
 from .motions import Load, Motion
@@ -63,6 +64,7 @@ def _lowpass(q: Vector, cutoff: float) -> Vector:
     return np.concatenate([q[:3], lfilter(b, a, q[3:], axis=0, zi=start)[0]])
 
 
+@takes_objects
 def inverse_dynamics(
     animal: Neuromechanic, motion: Motion, loads: Sequence[Load] = (), cutoff: float | None = 6.0
 ) -> Trajectory:
@@ -82,6 +84,7 @@ def inverse_dynamics(
     return torques(animal, motion.time, *smooth(animal, motion, cutoff), loads)
 
 
+@takes_objects
 def torques(
     animal: Neuromechanic, time: Vector, q: Vector, v: Vector, qdd: Vector, loads: Sequence[Load] = ()
 ) -> Trajectory:
@@ -123,6 +126,7 @@ def _placed(k: dict[str, Vector], frame: Frame) -> tuple[Vector, Vector]:
     return (R, p) if body < 0 else (k["turn"][body] @ R, k["turn"][body] @ p + k["origin"][body])
 
 
+@takes_objects
 def point_path(animal: Neuromechanic, run: Trajectory, body: str, at: ArrayLike = (0.0, 0.0, 0.0)) -> Vector:
     """Compute the positions (T, 3) m of a point of a body in the world, from the joint positions ``q`` of a trajectory.
 
@@ -144,6 +148,7 @@ HELD = 1e-3
 """Largest residual of a torque or force for a frame to count as held, relative to the largest of the motion."""
 
 
+@takes_objects
 def static_optimisation(
     animal: Neuromechanic,
     motion: Motion | Trajectory,
@@ -217,6 +222,7 @@ def _least(A: Vector, b: Vector) -> Vector:
     return np.clip(lsq_linear(stacked, target, (0.0, 1.0), method="bvls", tol=1e-14).x, 0.0, 1.0)
 
 
+@takes_objects
 def moment_arms(animal: Neuromechanic, joint: str, q: ArrayLike | None = None, count: int = 101) -> Trajectory:
     """Compute lengths and moment arms of all muscles over the range of one joint.
 
@@ -244,6 +250,7 @@ def moment_arms(animal: Neuromechanic, joint: str, q: ArrayLike | None = None, c
     return Trajectory(places, {"length": np.array(lengths), "arm": np.array(arms)}, None)
 
 
+@takes_objects
 def induced_accelerations(animal: Neuromechanic, row: NDArray[Any]) -> dict[str, Vector]:
     """Compute the joint accelerations that each force of Eqs 4 to 7 induces; they add up to ``qdd``.
 

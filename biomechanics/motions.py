@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from gymnosoma.envs.core.arguments import shown
 from gymnosoma.envs.core.files import LARGEST_RECORDING, check_memory, read_bytes
+from gymnosoma.envs.core.kinds import advice, hint
 
 from .opensim_skeleton import Element, last_of, read_xml, text_of, truth_of
 
@@ -115,7 +116,7 @@ def read_motion(path: str | Path) -> Motion:
         if flag not in _YES:
             raise ValueError(f"inDegrees must be yes or no, got {shown(flag)}")
     except (OSError, ValueError) as error:
-        raise ValueError(f"motion {str(path)!r} cannot be read: {error}") from None
+        raise ValueError(f"motion {str(path)!r} cannot be read: {advice(path, 'motion') or error}") from None
     columns = [i for i, name in enumerate(names) if i != time and name != "Frame#"]
     return Motion(table[:, time], tuple(names[i] for i in columns), table[:, columns], _YES[flag])
 
@@ -178,7 +179,7 @@ def read_loads(path: str | Path) -> list[Load]:
     root = read_xml(Path(path), "loads")
     loads, forces = root.find(".//ExternalLoads"), root.findall(".//ExternalForce")
     if loads is None or not forces:
-        raise ValueError(f"loads {str(path)!r} must have ExternalLoads with an ExternalForce")
+        raise ValueError(f"loads {str(path)!r} must have ExternalLoads with an ExternalForce{hint(path, 'loads')}")
     motion = read_motion(Path(path).parent / text_of(loads, "datafile"))
 
     def column(force: Element, key: str) -> str:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from gymnosoma.envs.core.arguments import shown
 from gymnosoma.envs.core.files import check_memory, read_bytes
+from gymnosoma.envs.core.kinds import advice
 from gymnosoma.envs.neuromechanic import LARGEST
 from gymnosoma.envs.neuromechanic.model.reader import Names
 from gymnosoma.envs.neuromechanic.model.tables import CURVE
@@ -56,7 +57,7 @@ def read_xml(path: Path, what: str) -> Element:
     try:
         return ElementTree.fromstring(re.sub(r"(?<=[<\w])::(?=\w)", "_", text))
     except ElementTree.ParseError as error:
-        raise ValueError(f"{what} {str(path)!r} cannot be read: {error}") from None
+        raise ValueError(f"{what} {str(path)!r} cannot be read: {advice(path, 'foreign', 'loads') or error}") from None
 
 
 def parse(path: Path) -> Element:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from gymnosoma.envs import Trajectory
 from gymnosoma.envs.core.arguments import numbers, shown
+from gymnosoma.envs.core.kinds import takes_objects
 from gymnosoma.envs.worm import Worm, WormParams
 
 from .body import directions, rotated
@@ -74,6 +75,7 @@ class RecordedRun(Trajectory):
         return Kymogram(self["control_angle"], 1.0 / float(self.time[1] - self.time[0]), self.notes)
 
 
+@takes_objects
 def forces(motion: Motion, params: WormParams | MediumFit | float | tuple[float, float]) -> RecordedRun:
     """Compute the medium's forces on a recorded worm and, if its parameters are known, the torques and the drive.
 

@@ -107,7 +107,7 @@ class Kymogram:
         choice("kind", kind, ("joints", "tangents"))
         path = Path(path)
         names: list[str] = []
-        with reading("kymogram", path):
+        with reading("kymogram", path, "kymogram", "drive", "base"):
             if path.suffix not in (".npy", ".csv", ".tsv", ".txt"):
                 raise ValueError(f"file name must end in .npy, .csv, .tsv or .txt, got {path.suffix!r}")
             if path.suffix == ".npy":

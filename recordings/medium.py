@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gymnosoma.envs.core.arguments import number, shown, whole
+from gymnosoma.envs.core.kinds import hint
 from gymnosoma.envs.worm import medium
 
 from .body import Progress, directions, rotated, silent
@@ -358,9 +359,10 @@ def fit_medium(
         ValueError: If a worm does not move, has too few windows without a long gap, drifts by over 2% of its length
             in a window, misses more than 8% of the body at an end, or does not move as in viscous friction.
     """
-    several = tuple(motions) if isinstance(motions, Iterable) else (motions,)
+    several = tuple(motions) if isinstance(motions, Iterable) and not isinstance(motions, str) else (motions,)
     if not several or not all(isinstance(each, Motion) for each in several):
-        raise ValueError(f"motions must be one or more Motion of Midlines.smoothed, got {shown(motions)}")
+        end = hint(several[0]) if several else ""
+        raise ValueError(f"motions must be one or more Motion of Midlines.smoothed, got {shown(motions)}{end}")
     window, count = number("window", window, above=0), len(several)
     repeats = max(4, -(-LEAST_DRAWS // count)) if repeats is None else repeats
     whole("repeats", repeats, 2, 1000)

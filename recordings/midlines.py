@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gymnosoma.envs.core.arguments import choice, number, printable, shown, whole
+from gymnosoma.envs.core.kinds import takes_objects
 
 from .body import Progress, silent
 from .motion import ORDER, Flags, Motion, smooth_midlines
@@ -80,6 +81,7 @@ class Midlines:
             raise ValueError("midlines must have a frame with a midline, got none")
 
     @classmethod
+    @takes_objects
     def from_array(
         cls, points: ArrayLike, rate: float, y_down: bool = False, head: str = "first", scale: float = 1.0
     ) -> Midlines:
@@ -132,7 +134,7 @@ class Midlines:
             number("microns_per_pixel", microns_per_pixel, above=0)
         if head is not None:
             choice("head", head, HEADS)
-        with reading("recording", path):
+        with reading("recording", path, "midlines"):
             pixels = {"microns_per_pixel": microns_per_pixel, "y_down": y_down}
             hints = Hints(worm=worm, rate=rate, head=head, keypoints=keypoints, **pixels)
             lines, rate, notes = read_midlines(path, hints)

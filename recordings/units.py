@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gymnosoma.envs.core.arguments import number, printable, shown
+from gymnosoma.envs.core.kinds import advice
 
 Array = NDArray[np.float64]
 
@@ -150,15 +151,20 @@ class Hints:
 
 
 @contextmanager
-def reading(kind: str, path: Path) -> Iterator[None]:
-    """Turn every error in the block into a ValueError that names the file, because a damaged file can raise any."""
+def reading(what: str, path: Path, *kinds: str) -> Iterator[None]:
+    """Turn every error in the block into a ValueError that names the file, because a damaged file can raise any.
+
+    Args:
+        what: First word of the message.
+        kinds: Kinds of files that the block reads, see `kinds.advice`.
+    """
     try:
         yield
     except ImportError:
         raise
     except Exception as error:
         reason = getattr(error, "strerror", None) or printable(error) or type(error).__name__
-        raise ValueError(f"{kind} {str(path)!r} cannot be read: {reason}") from None
+        raise ValueError(f"{what} {str(path)!r} cannot be read: {advice(path, *kinds) or reason}") from None
 
 
 def whole_numbers(name: str, values: Any) -> NDArray[np.int64]:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gymnosoma.envs import OpenLoop, Trajectory, simulate
 from gymnosoma.envs.core.arguments import number, numbers
+from gymnosoma.envs.core.kinds import takes_objects
 from gymnosoma.envs.whisker_chain import Whisker, WhiskerParams
 
 from .smoothing import smooth
@@ -149,7 +150,7 @@ class RecordedBase(OpenLoop):
         path = Path(path)
         units = {"angle_unit": angle_unit, "length_unit": length_unit, "time_unit": None}
         hints = Hints(rate=rate, whisker=whisker, microns_per_pixel=microns_per_pixel, y_down=y_down, **units)
-        with reading("recording", path):
+        with reading("recording", path, "base", "drive"):
             motion, rate, notes = read_base(path, hints)
             hints.check_unused()
             base = cls(rate=rate, **{name: within_span(each, rate, start, stop) for name, each in motion.items()})
@@ -176,6 +177,7 @@ class RecordedBase(OpenLoop):
         return np.asarray(self._motion(np.minimum(t, self.duration), 2))
 
 
+@takes_objects
 def free_forces(base: RecordedBase, params: WhiskerParams | None = None) -> Trajectory:
     """Simulate a whisker in free air whose base follows a recording.
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from gymnosoma.envs.core.arguments import choice, whole
 from gymnosoma.envs.core.files import LARGEST_RECORDING, MEMORY, decoded, read_bytes
+from gymnosoma.envs.core.kinds import advice
 
 from ..policies.evaluation import BENCHMARK_SEED, VALIDATION_SEED
 from ..policies.registry import all_ids, check_names
@@ -145,7 +146,7 @@ def read(file: Path) -> list[Result]:
                 raise ValueError(f"it is cut off, or has more than {MEMORY // 2} bytes")
         texts = decoded(content, size).splitlines()
     except (OSError, EOFError, ValueError, lzma.LZMAError) as error:
-        raise ValueError(f"file {str(file)!r} cannot be read: {error}") from None
+        raise ValueError(f"file {str(file)!r} cannot be read: {advice(file, 'results') or error}") from None
     lines = []
     for k, text in enumerate(texts, 1):
         try:
@@ -156,7 +157,7 @@ def read(file: Path) -> list[Result]:
             choice("id", line.id, all_ids())
             check_names(line.id, line.env)
         except (ValueError, RecursionError) as error:
-            raise ValueError(f"{str(file)!r}, line {k}: {error}") from None
+            raise ValueError(f"{str(file)!r}, line {k}: {advice(file, 'results') or error}") from None
         lines.append(line)
     return lines
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from gymnosoma.envs.core.arguments import choice, number, numbers, whole, within
 from gymnosoma.envs.core.files import read_toml
+from gymnosoma.envs.core.kinds import advice
 
 from ..policies.card import AlgorithmName, EnvId, check_widths
 from ..policies.registry import ALGORITHMS, check_env, task_class
@@ -171,7 +172,8 @@ def recipe(env_id: str, algorithm: str | None = None, file: Path | None = None) 
         check_settings(name, settings)
         return read(Recipe, {"algorithm": name, **shared, "settings": settings}, name)
     except ValueError as error:
-        raise ValueError(str(error) if file is None else f"recipe {str(file)!r}: {error}") from None
+        reason = advice(file, "recipe") or error
+        raise ValueError(str(error) if file is None else f"recipe {str(file)!r}: {reason}") from None
 
 
 State = TypeVar("State", bound=Any)

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 import tyro
 
 from gymnosoma.envs.core.arguments import choice, whole
+from gymnosoma.envs.core.kinds import takes_objects
 from gymnosoma.moved import point_from
 
 from ..policies.answers import Answers
@@ -61,6 +62,7 @@ class TrainConfig:
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
 
+@takes_objects
 def train(
     env_id: str,
     folder: Path,

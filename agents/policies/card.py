@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from gymnosoma.envs.core.arguments import choice, number, shown, whole, within
 from gymnosoma.envs.core.files import check_file
+from gymnosoma.envs.core.kinds import hint
 from gymnosoma.envs.wrappers import make_vec
 
 from ..controllers import Reference, references
@@ -179,6 +180,8 @@ def load_policy(folder: str | Path, envs: Any) -> Agent:
             key.
     """
     folder = Path(folder)
+    if folder.is_file():
+        raise ValueError(f"folder must be a folder with {CARD}, got the file {str(folder)!r}{hint(folder)}")
     card = read_card(folder)
     _check_envs(folder, card, envs)
     try:

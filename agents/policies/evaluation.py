@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from gymnosoma.envs.core.arguments import whole
 from gymnosoma.envs.core.env.task import Score
+from gymnosoma.envs.core.kinds import takes_objects
 from gymnosoma.envs.wrappers import make_vec
 
 from .agent import Agent, Policy
@@ -93,6 +94,7 @@ def joined(waves: Sequence[Episodes]) -> Episodes:
     )
 
 
+@takes_objects
 def rollout(
     envs: VectorEnv,
     agent: Agent,
@@ -146,6 +148,7 @@ def reasons(envs: VectorEnv) -> Sequence[str]:
     return bare.failures if hasattr(bare, "failures") else bare.get_attr("failures")[0]
 
 
+@takes_objects
 def evaluate(
     env_id: str,
     policy: Policy,
@@ -234,6 +237,7 @@ class Summary:
     env: dict[str, Any]
 
 
+@takes_objects
 def summary(
     env_id: str,
     policy: Policy,

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from gymnosoma.envs.core.arguments import one_of, printable, shown
 from gymnosoma.envs.core.env.task import task_arguments
+from gymnosoma.envs.core.kinds import hint
 
 from ..support.schema import plain
 from .agent import Agent, ConstantAgent, FunctionAgent, Policy, RandomAgent, ReplayAgent, reference_policy
@@ -67,7 +68,7 @@ def find_policy(env_id: str, name: str, seed: int = 0) -> Policy:
     if OWN.fullmatch(name):
         return own_policy(name)
     more = f", {REPLAY}another, a run folder or module:function"
-    raise ValueError(one_of("policy", name, ["random", *own, "zero", "trained"], more))
+    raise ValueError(one_of("policy", name, ["random", *own, "zero", "trained"], more) + hint(name))
 
 
 def stand_in(env_id: str, name: str) -> str:

@@ -14,6 +14,7 @@ import gymnasium
 from gymnosoma.envs.core.arguments import choice, one_of, printable
 from gymnosoma.envs.core.env.environment import SHARED
 from gymnosoma.envs.core.env.task import Task, load_task, task_arguments
+from gymnosoma.envs.core.kinds import hint
 from gymnosoma.envs.wrappers import make_vec
 
 from ..controllers import Reference, references
@@ -64,7 +65,7 @@ def full_id(name: str) -> str:
     if full not in all_ids():
         # The common prefix would make all ids similar, so suggestions are searched without it.
         ids = {key.removeprefix("gymnosoma/"): key for key in sorted(all_ids())}
-        raise ValueError(one_of("id", full.removeprefix("gymnosoma/"), ids))
+        raise ValueError(one_of("id", full.removeprefix("gymnosoma/"), ids) + hint(name))
     return full
 
 

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from gymnosoma.moved import point_from, points
 
 from ..core.arguments import number, numbers, shown, whole
+from ..core.kinds import takes_objects
 from ..core.model.simulate import simulate
 from ..core.model.trajectory import Trajectory
 from .animal import IsolatedCord, Lamprey
@@ -69,6 +70,7 @@ class Entrainment:
         return float(self.frequency[run[0]]), float(self.frequency[run[-1]])
 
 
+@takes_objects
 def entrain(
     cord: IsolatedCord | Lamprey,
     frequencies: ArrayLike,
@@ -162,6 +164,7 @@ class Swimming:
         ValueError: If the animal failed or has no circuit, there is no rhythm, or the recording intervals differ.
     """
 
+    @takes_objects
     def __init__(self, lamprey: Lamprey | IsolatedCord, run: Trajectory, begin: float | None = None) -> None:
         if run.failure is not None:
             raise ValueError(f"run must not fail, got {run.failure!r}")

@@ -20,6 +20,7 @@ from ..core.circuit.circuit import Circuit
 from ..core.circuit.kernels import RARE, for_steps
 from ..core.kernels.jit import kernel
 from ..core.kernels.lanes import Stepper, aligned, in_lanes, matrix, nothing
+from ..core.kinds import takes_objects
 from ..core.model.animal import MAX_THREADS, InLanes, time_step
 from ..core.model.chain import start_angles
 from ..core.model.quantities import Option, Signal
@@ -190,6 +191,7 @@ class Lamprey(InLanes):
         BROKEN: "the state is not finite",
     }
 
+    @takes_objects
     def __init__(
         self,
         params: LampreyParams | None = None,
@@ -436,6 +438,7 @@ class IsolatedCord(InLanes):
     failures: Mapping[float, str] = {BROKEN: "the state is not finite"}
     solvers: Mapping[str, tuple[str, ...]] = {}
 
+    @takes_objects
     def __init__(
         self,
         circuit: Circuit | Mapping[str, Any] | str | Path | None = None,

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from gymnosoma.moved import point_from
 
 from ..core.arguments import number, shown
+from ..core.kinds import takes_objects
 from . import nerves
 from .animal import Neuromechanic
 from .convex import Infeasible, quadratic_program, walk
@@ -83,6 +84,7 @@ def reach(animal: Neuromechanic) -> tuple[Vector, Vector]:
     return least, most
 
 
+@takes_objects
 def equilibrate(
     animal: Neuromechanic,
     q: ArrayLike,
@@ -275,6 +277,7 @@ def _with_lines(animal: Neuromechanic, which: NDArray[np.bool_]) -> Neuromechani
 # Linearisation, Eqs 21-23
 
 
+@takes_objects
 def linearise(animal: Neuromechanic, start: dict[str, Any], step: float = 1e-6) -> Vector:
     """Compute the state matrix A = df/dz by central differences over all states, with constant delayed signals; Eq. 22.
 

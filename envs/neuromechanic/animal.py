@@ -20,6 +20,7 @@ from gymnosoma.moved import points
 from ..core.arguments import choice, number, numbers, shown, whole
 from ..core.kernels.jit import callback, serial_and_threaded, variant
 from ..core.kernels.lanes import LONGEST, aligned, check_rows, checked_ids, kernel_drives, kernel_records
+from ..core.kinds import takes_objects
 from ..core.model.animal import MAX_THREADS, Animal, time_step
 from ..core.model.quantities import Signal
 from .body import BROKEN, FAST, SCHEMES, SINGULAR, evaluate, follow, limit_torque, rows_loop, take_steps
@@ -153,6 +154,7 @@ class Neuromechanic(Animal):
     }
     indices: Mapping[str, range] = {"mode": range(4)}
 
+    @takes_objects
     def __init__(
         self,
         model: Model | str | Path | Mapping[str, Any],

@@ -11,6 +11,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..core.kinds import takes_objects
 from .params import WhiskerParams
 
 Array = NDArray[np.float64]
@@ -41,6 +42,7 @@ class Equilibria:
     energy: Array
 
 
+@takes_objects
 def quasi_static(base_angle: ArrayLike, peg: ArrayLike, params: WhiskerParams | None = None) -> Equilibria:
     """Return the equilibria of the whisker as its base turns against a frictionless point peg.
 

@@ -17,6 +17,7 @@ from gymnosoma.moved import points
 
 from ..core.arguments import choice, whole
 from ..core.kernels.lanes import LANES, Stepper
+from ..core.kinds import takes_objects
 from ..core.model.animal import MAX_THREADS, InLanes, time_step
 from ..core.model.quantities import Signal
 from .body import BROKEN, COMPLEMENTARITY, LOCATED, PARAMETERS, UNSOLVED, state_dtype, work_dtype
@@ -126,6 +127,7 @@ class Whisker(InLanes):
         BROKEN: "the state is not finite",
     }
 
+    @takes_objects
     def __init__(
         self,
         params: WhiskerParams | None = None,

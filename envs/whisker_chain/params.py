@@ -17,6 +17,7 @@ import numpy as np
 from gymnosoma.moved import points
 
 from ..core.arguments import number, numbers, shown, whole
+from ..core.kinds import takes_objects
 from ..core.model.beam import Hair, cone_centroid, cone_volume, second_moment
 from ..core.model.quantities import Option, documented, read_table
 
@@ -135,6 +136,7 @@ class WhiskerParams:
         return len(self.link_mass)
 
     @classmethod
+    @takes_objects
     def of(
         cls,
         hair: Hair | None = None,

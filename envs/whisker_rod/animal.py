@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ..core.arguments import choice, whole
 from ..core.kernels.lanes import Stepper, aligned, in_lanes, matrix
+from ..core.kinds import takes_objects
 from ..core.model.animal import MAX_THREADS, InLanes, time_step
 from ..core.model.quantities import Signal
 from .body import BROKEN, BURIED, FLIPPED, MIDPOINT, PARAMETERS, WILD, rods, state_dtype, work_dtype
@@ -129,6 +130,7 @@ class WhiskerRod(InLanes):
         BROKEN: "the state is not finite",
     }
 
+    @takes_objects
     def __init__(
         self,
         params: WhiskerRodParams | None = None,

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ..core.arguments import number, numbers, shown, whole
 from ..core.files import read_text
+from ..core.kinds import advice, takes_objects
 from ..core.model.beam import Hair
 from ..core.model.quantities import Option, documented, read_numbers, read_table
 
@@ -111,6 +112,7 @@ class WhiskerRodParams:
             )
 
     @classmethod
+    @takes_objects
     def of(cls, hair: Hair | None = None, n_segments: int = 45, **others: float) -> WhiskerRodParams:
         """Compute the parameters of a whisker with the shape of a hair.
 
@@ -177,7 +179,7 @@ class Relief:
             text = file.read() if hasattr(file, "read") else read_text(Path(file))
             height = numbers("heights", np.loadtxt(text.splitlines(), ndmin=1) if text.strip() else [])
         except (OSError, ValueError, TypeError) as error:
-            raise ValueError(f"file {shown(file)} cannot be read: {error}") from None
+            raise ValueError(f"file {shown(file)} cannot be read: {advice(file) or error}") from None
         if height.ndim != 1 or len(height) < 3:
             raise ValueError(f"file {shown(file)} must be a column of at least 3 heights, got shape {height.shape}")
         height = height - np.linspace(height[0], height[-1], len(height))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..core.kinds import takes_objects
 from ..core.model.trajectory import Trajectory
 
 
@@ -21,6 +22,7 @@ class Gait:
         ValueError: If the animal failed, or fewer than eight samples remain.
     """
 
+    @takes_objects
     def __init__(self, run: Trajectory, begin: float = 0.0) -> None:
         late = run.time >= begin - 1e-9
         if run.failure is not None or late.sum() < 8:

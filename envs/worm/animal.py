@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..core.arguments import choice, whole
 from ..core.kernels.lanes import Stepper
+from ..core.kinds import takes_objects
 from ..core.model.animal import MAX_THREADS, InLanes, time_step
 from ..core.model.chain import chain_points, self_crossing, start_angles
 from ..core.model.quantities import Signal
@@ -108,6 +109,7 @@ class Worm(InLanes):
     argument_types: Mapping[str, type] = {"params": WormParams}
     failures: Mapping[float, str] = {FOLDED: "a joint folded back to 180 degrees", BROKEN: "the state is not finite"}
 
+    @takes_objects
     def __init__(
         self,
         params: WormParams | None = None,

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..core.arguments import number, numbers, whole
 from ..core.files import LARGEST_TEXT, read_array, read_table
 from ..core.kernels.jit import kernel
+from ..core.kinds import advice
 from ..core.model.control import OpenLoop
 from .params import table
 
@@ -52,7 +53,9 @@ def load_kymogram(source: str | Path) -> NDArray[np.float64]:
             raise ValueError(f"it must be {', '.join(RECORDED)}, or a .npy or .csv file")
         return _matrix("it", np.array(read_array(path, LARGEST_TEXT)) if path.suffix == ".npy" else read_table(path))
     except (OSError, ValueError, TypeError) as error:
-        raise ValueError(f"kymogram {str(source)!r} cannot be read: {error}") from None
+        raise ValueError(
+            f"kymogram {str(source)!r} cannot be read: {advice(source, 'kymogram', 'drive', 'base') or error}"
+        ) from None
 
 
 def _matrix(name: str, value: ArrayLike) -> NDArray[np.float64]:

@@ -17,6 +17,7 @@ from gymnosoma.envs import Event
 from gymnosoma.envs.core.arguments import whole
 from gymnosoma.envs.core.env.environment import LARGEST_FRAME, SMALLEST_FRAME
 from gymnosoma.envs.core.files import read_table
+from gymnosoma.envs.core.kinds import advice
 
 Id = Annotated[
     str,
@@ -170,4 +171,5 @@ def _read_table(what: str, path: str) -> NDArray[np.float64]:
         table = read_table(Path(path))
         return table.ravel() if 1 in table.shape else table
     except (OSError, ValueError) as error:
-        raise ValueError(f"{what}: file {path!r} cannot be read as comma-separated numbers: {error}") from None
+        reason = advice(path, "drive", "base") or error
+        raise ValueError(f"{what}: file {path!r} cannot be read as comma-separated numbers: {reason}") from None

@@ -19,6 +19,7 @@ from gymnosoma.agents.support.files import check_saved, result, to_json
 from gymnosoma.agents.support.progress import progress_bar
 from gymnosoma.envs.core.arguments import shown
 from gymnosoma.envs.core.files import read_toml
+from gymnosoma.envs.core.kinds import advice
 from gymnosoma.envs.whisker_chain import Hair, WhiskerParams
 from gymnosoma.envs.worm import WormParams, medium
 from gymnosoma.recordings import MediumFit, Midlines, RecordedBase, fit_medium, forces, free_forces
@@ -241,4 +242,4 @@ def _read_hair(path: Path | None) -> WhiskerParams:
         shape |= {name: own.pop(name) for name in (*shape, "curvature") if name in own}
         return WhiskerParams.of(Hair(**shape), **own)
     except (OSError, ValueError, TypeError) as error:
-        raise ValueError(f"params {str(path)!r} cannot be read: {error}") from None
+        raise ValueError(f"params {str(path)!r} cannot be read: {advice(path) or error}") from None

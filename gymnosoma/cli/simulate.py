@@ -16,7 +16,8 @@ import tyro
 from gymnosoma.agents.support.interruption import noted_signals
 from gymnosoma.envs import Schedule
 from gymnosoma.envs import simulate as simulate_animal
-from gymnosoma.envs.core.arguments import choice, read_params
+from gymnosoma.envs.core.arguments import one_of, read_params
+from gymnosoma.envs.core.kinds import hint
 from gymnosoma.envs.core.model.animal import ANIMALS, Animal, find_animal
 from gymnosoma.envs.core.model.control import Controller
 
@@ -155,7 +156,9 @@ def make_animal(name: str, params: Mapping[str, Any], solver: Mapping[str, Any])
                 source = load(name)
             model = changed(source, dict(params))
         return find_animal("neuromechanic")(model, **chosen)
-    choice("animal", name, [*(animal for animal in ANIMALS if animal != "neuromechanic"), *MODELS])
+    names = [*(animal for animal in ANIMALS if animal != "neuromechanic"), *MODELS]
+    if name not in names:
+        raise ValueError(one_of("animal", name, names, ", or a model's file") + hint(name))
     kind = find_animal(name)
     own = {key: params[key] for key in params if key in signature(kind).parameters and key != "params"}
     fields = {key: value for key, value in params.items() if key not in own}
@@ -187,7 +190,7 @@ def read_drive(animal: Animal, texts: Sequence[str]) -> Controller:
         return Schedule([0.0], np.broadcast_to(values, (1, animal.drive_size)))
     except ValueError:
         names = ", ".join((*controllers, "a .csv file", f"1 or {animal.drive_size} numbers"))
-        raise ValueError(f"drive must be one of {names}, got {' '.join(texts)!r}") from None
+        raise ValueError(f"drive must be one of {names}, got {' '.join(texts)!r}{hint(texts[0])}") from None
 
 
 @contextmanager

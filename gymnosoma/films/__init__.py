@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from gymnosoma.envs.core.kinds import takes_objects
 from gymnosoma.envs.core.model.trajectory import Trajectory
 
 __all__ = ["film"]
 
 
+@takes_objects
 def film(
     run: Trajectory,
     path: str | Path,

@@ -154,8 +154,10 @@ def test_many_equal_one_by_one(threads):
 def test_many_that_fail_one_after_another():
     breaks = [Schedule([0.0, 0.4 + 0.01 * k], FOLDING.values) for k in range(6)]
     start = {"stiffness": 2e-7}
-    with pytest.warns(UserWarning, match="^simulation ended early for 6 of 6 animals, the first after 0 of 1 s: "):
+    message = "^simulation ended early for 6 of 6 animals, the first after 0 of 1 s: "
+    with pytest.warns(UserWarning, match=message) as caught:
         runs = simulate(Worm(), breaks, 1.0, 0.5, start, count=6)
+    assert caught[0].filename == __file__
     for run, drive in zip(runs, breaks, strict=True):
         alone = simulate(Worm(), drive, 1.0, 0.5, start)
         assert run.rows.tobytes() == alone.rows.tobytes() and run.failure == alone.failure is not None

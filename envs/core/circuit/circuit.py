@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from ..arguments import choice, number, one_of, printable, shown, whole, wholes, within
 from ..files import read_toml, replacing, toml_key, toml_value
 from ..kernels.lanes import aligned, in_lanes, matrix
+from ..kinds import advice, takes_objects
 from ..model.quantities import Option
 from .kernels import (
     EKEBERG,
@@ -248,7 +249,9 @@ class Circuit:
         try:
             return cls.from_table(read_toml(Path(path)))
         except (OSError, ValueError) as error:
-            raise ValueError(f"circuit {str(path)!r} cannot be read: {printable(error)}") from None
+            raise ValueError(
+                f"circuit {str(path)!r} cannot be read: {advice(path, 'circuit') or printable(error)}"
+            ) from None
 
     def write(self, path: str | Path) -> None:
         """Write a TOML file for `read`."""
@@ -276,6 +279,7 @@ class Circuit:
             file.write("\n".join(text).encode())
 
     @classmethod
+    @takes_objects
     def from_table(cls, table: Mapping[str, Any]) -> Self:
         """Make a circuit from the tables of a TOML file."""
         table = dict(_mapping("circuit", table))
@@ -389,7 +393,7 @@ class Circuit:
         shortest = min([each.delay for each in self.populations if each.delay is not None], default=dt)
         if self.steps(dt) == 0 and dt > 0.5 * shortest * (1 + 1e-9):
             text = f"circuit: Euler steps of {dt:g} s are longer than half the delay of {shortest:g} s; set step"
-            warnings.warn(text, stacklevel=3)
+            warnings.warn(text, stacklevel=4)
         return self._wiring.record(joints, dt)
 
     def options(self) -> dict[str, Option]:

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arguments import number, numbers, printable, shown, suggestion
 from ..files import read_text
+from ..kinds import advice, takes_objects
 from .quantities import Option
 
 Floats = NDArray[np.float64]
@@ -94,6 +95,7 @@ class Schedule(OpenLoop):
         >>> run = simulate(Lamprey(), faster, 0.4)
     """
 
+    @takes_objects
     def __init__(self, times: ArrayLike, values: ArrayLike, names: Sequence[str] | None = None) -> None:
         self.values = numbers("values", values)
         if self.values.ndim not in (2, 3) or not len(self.values):  # some models have no inputs
@@ -136,7 +138,7 @@ class Schedule(OpenLoop):
             time = names.index("time")
             return cls(table[:, time], np.delete(table, time, 1), [*names[:time], *names[time + 1 :]])
         except (OSError, ValueError, UserWarning, csv.Error) as error:
-            reason = printable(error)
+            reason = advice(path, "drive", "base") or printable(error)
             raise ValueError(f"drive {str(path)!r} cannot be read: {reason}") from None
 
     def ordered(self, names: Sequence[str]) -> Schedule:

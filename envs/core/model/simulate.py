@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arguments import choice, whole, within
+from ..kinds import takes_objects
 from .animal import MAX_STEPS, Animal, Signals
 from .control import Controller, Event, EventQueue, OpenLoop, Schedule, TaskController, check_reads, read_events
 from .trajectory import Moments, Trajectory
@@ -62,6 +63,7 @@ def simulate(
 ) -> list[Trajectory]: ...
 
 
+@takes_objects
 def simulate(
     animal: Animal,
     drive: Drive | Sequence[Drive] | None,
@@ -193,7 +195,7 @@ def simulate(
         first = min(failed, key=lambda run: float(run.time[-1]))
         many = "" if count is None else f" for {len(failed)} of {count} animals, the first"
         text = f"simulation ended early{many} after {first.time[-1]:g} of {end:g} s: {first.failure}"
-        warnings.warn(text, UserWarning, stacklevel=2)
+        warnings.warn(text, UserWarning, stacklevel=3)
     return runs if count is not None else runs[0]
 
 

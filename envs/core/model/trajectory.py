@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ..arguments import choice, library, plain, printable, shown
 from ..files import LARGEST_BINARY, read_arrays, replacing
+from ..kinds import advice, takes_objects
 from .animal import ANIMALS, Animal, find_animal
 from .quantities import labels
 
@@ -154,6 +155,7 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
             np.savez_compressed(file, **arrays)
 
     @classmethod
+    @takes_objects
     def load(
         cls, path: str | Path, animal: Animal | type[Animal] | None = None, *, largest: int | None = None
     ) -> Trajectory:
@@ -176,10 +178,9 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
         path = Path(path)
         try:
             return cls._read(path, animal, largest)
-        except OSError as error:
-            raise ValueError(f"trajectory {str(path)!r} cannot be read: {error.strerror or error}") from None
         except Exception as error:  # a damaged archive raises many types of errors
-            reason = printable(error) or type(error).__name__
+            reason = advice(path, "trajectory") or getattr(error, "strerror", None) or printable(error)
+            reason = reason or type(error).__name__
             raise ValueError(
                 f"trajectory {str(path)!r} cannot be read: {textwrap.shorten(reason, 300, placeholder=' ...')}"
             ) from None

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ...core.arguments import choice, number, shown
 from ...core.files import read_toml, toml_key, toml_value
+from ...core.kinds import advice, takes_objects
 from ..nerves import Module
 from ..params import PHYSICAL
 from .build import Joint, build
@@ -96,12 +97,12 @@ _KEY, _TEXT = 100, 200  # characters
 def read_file(source: str | Path, what: str) -> dict[str, Any]:
     """Return the contents of an untrusted TOML file; error messages start with ``what``."""
     try:
-        path = Path(source)
-        if path.suffix.lower() in (".osim", ".xml", ".mjb"):
-            raise ValueError("load it with gymnosoma.biomechanics.load, or convert it to TOML with 'gymnosoma import'")
-        return plain(read_toml(path))
+        table = plain(read_toml(Path(source)))
     except (OSError, ValueError, TypeError) as error:
-        raise ValueError(f"{what} {str(source)!r} cannot be read: {error}") from None
+        raise ValueError(f"{what} {str(source)!r} cannot be read: {advice(source, 'model') or error}") from None
+    if text := advice(source, "model"):
+        raise ValueError(f"{what} {str(source)!r} cannot be read: {text}")
+    return table
 
 
 def plain(value: Any, path: str = "", depth: int = 0) -> Any:
@@ -132,6 +133,7 @@ def _is_text(value: Any, most: int) -> bool:
     return isinstance(value, str) and len(value) <= most and value.isprintable()
 
 
+@takes_objects
 def write_toml(description: Mapping[str, Any]) -> str:
     """Return a description as TOML text, with one table for each body, muscle and other part."""
     lines = [
