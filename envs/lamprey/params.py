@@ -1,7 +1,7 @@
 """Parameters of the lamprey in SI, from the tables of Ekeberg (1993), and the paper's spinal cord.
 
 Here are `LampreyParams` and the ranges of the parameters that rows, resets and events can set. The printed values are
-in ``assets/lamprey/parameters.toml``, the cord is in ``assets/lamprey/circuits``. The fields of a row are in
+in ``assets/lamprey/body.toml``, the cord is in ``assets/lamprey/circuits``. The fields of a row are in
 ``body.py``.
 """
 
