@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gymnosoma.envs import Trajectory
 from gymnosoma.envs.core.arguments import choice, number, numbers
+from gymnosoma.envs.core.kinds import takes_objects
 
 from .joint_angles import Kymogram
 from .motion import Motion
@@ -153,6 +154,7 @@ def _fitted(xi: Array, frame: Array, guess: tuple[float, ...]) -> tuple[float, .
     return amplitude, wavelength, phase % wavelength, offset
 
 
+@takes_objects
 def classify(worm: Kymogram | Motion | Trajectory, side: str = "negative", turn: float = TURN) -> Behaviour:
     """Classify the frames of a worm as forward or backward locomotion, or as turns.
 

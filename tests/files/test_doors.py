@@ -142,6 +142,7 @@ OBJECTS = {
     "loads": [
         (lambda: biomechanics.inverse_dynamics(arm(), biomechanics.read_motion("walk.mot"), "loads.xml"), "loads")
     ],
+    "worm": [(lambda: recordings.classify("lines.wcon"), "midlines")],
     "base": [(lambda: recordings.free_forces("base.csv"), "base")],
     "points": [(lambda: recordings.Midlines.from_array("lines.npy", 30.0), "midlines")],
     "times": [(lambda: Schedule("timed.csv", None), "drive")],
