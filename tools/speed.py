@@ -390,7 +390,8 @@ def environments(animals: Sequence[str], repeats: int) -> list[Row]:
             seconds = np.median(ratios) * periods[name] / periods[SWIMMER]
             notes = [f"ratio {_span(ratios)}", f"per simulated second {_digits(seconds)}"]
         if name == IDS["neuromechanic"][0] and f"{ELBOW}, {how}" in rates:
-            notes.append(f"{_span(rate / rates[f'{ELBOW}, {how}'])} times {ELBOW}")
+            times = rate / rates[f"{ELBOW}, {how}"] * periods[name] / periods[ELBOW]
+            notes.append(f"{_span(times)} times {ELBOW} per simulated second")
         rows.append(Row.median(what, rate, "steps/s", ratios, "; ".join(notes)))
     return rows
 
@@ -512,13 +513,13 @@ def threads(animals: Sequence[str], repeats: int) -> list[Row]:
             for n, each in paces.items():
                 ratios = each / paces[1]
                 note = size if n == 1 else f"ratio {_span(ratios)}"
-                rows.append(Row.median(f"{case.what}: {count:,}, {n} threads", each, UNIT, ratios, note))
+                rows.append(Row.median(f"{case.what}: {count:,} animals, {n} threads", each, UNIT, ratios, note))
         most = numbers[-1]
         serial = float(np.clip((most / np.median(paces[most] / paces[1]) - 1) / max(most - 1, 1), 0, 1))
         for n in (n for n in LARGER if n > most > 1):
             ratio = n / (1 + serial * (n - 1))
             value = float(np.median(paces[1]) * ratio)
-            rows.append(Row(f"{case.what}: {COUNTS[-1]:,}, {n} threads", value, UNIT, ratio, "model"))
+            rows.append(Row(f"{case.what}: {COUNTS[-1]:,} animals, {n} threads", value, UNIT, ratio, "model"))
     return rows
 
 
