@@ -132,8 +132,9 @@ def figure_5(sheet: Sheet) -> Figure:
     far, near = (station(ten, "moment", t[f"{end}_station"])[STEADY] for end in ("tip", "base"))
     sheet.found(scale=near.std() / far.std(), scale_mean=near.mean() / far.mean())
     # The printed correlations of a real whisker have no sign, except for that of tip and base.
-    r, forces = correlations(ten, STEADY), np.corrcoef(ten["base_wrench"][STEADY, 1:].T)[0, 1]
-    sheet.found("real_", tip=r["acceleration"], normal=abs(r["normal"]), axial=abs(r["axial"]), forces=abs(forces))
+    real = correlations(ten, STEADY)
+    sheet.found("real_", tip=real["acceleration"], normal=abs(real["normal"]), axial=abs(real["axial"]))
+    sheet.found(real_forces=abs(np.corrcoef(*ten["base_wrench"][STEADY, 1:].T)[0, 1]))
     return figure
 
 

@@ -103,7 +103,8 @@ def figure_2(sheet: Sheet) -> Figure:
             sheet.found(tail_track=MM * _track_shift(run["points"]))
     # Appendix 1: a cylinder of the mean radius, whose muscles act at this distance from the midline.
     radius, params = 25e-6, WormParams()
-    sheet.found(volume_mass=1e12 * np.pi * radius**2 * params.length, elasticity=10.0 * params.stiffness / radius**2)
+    sheet.found(volume_mass=1e12 * np.pi * radius**2 * params.length)
+    sheet.found(elasticity=10.0 * np.mean(params.stiffness) / radius**2)
     top.colorbar(image, ax=kymograms, label="joint angle (rad)", pad=0.01)
     bottom.legend(*arenas[0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
     return figure
