@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..core.arguments import choice, number
 from .hindlimb import asset
+from .nerves import Module
 
 _MODEL = asset("standing")
 _HIP = _MODEL["body"]["right_leg"]["joint"]
@@ -32,6 +33,16 @@ STANCE = round(1.0 + 2.0 * LEG / HIPS * float(np.sin(_HIP["start"])), 9)
 RAMP, HOLD = 0.2, 1.43
 """Usual durations of the platform's acceleration, and of the constant speed before its deceleration, s. The platform of
 the paper, whose motion is in the model, accelerates in a sixth of this time."""
+
+
+def _integrate_momentum(time, q, v, n, momentum, inputs, heard, dn, out):
+    for i in range(6):
+        dn[i], out[i] = momentum[i], n[i]
+
+
+CENTRE_OF_MASS = Module(6, 6, _integrate_momentum)
+"""The paper's control module of the centre of mass, Eq. 11. Its six states, which are also its outputs, are integrals
+of the angular momentum (kg m^2) and of the linear momentum (kg m), which is mass times displacement since the start."""
 
 
 def splay(stance: ArrayLike) -> NDArray[np.float64]:
@@ -73,7 +84,11 @@ def feet(q: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def standing(
-    stance: float = STANCE, feet: str = "free", delay: float = DELAY, largest_torque: float | None = None
+    stance: float = STANCE,
+    feet: str = "free",
+    delay: float = DELAY,
+    largest_torque: float | None = None,
+    centre_stiffness: float = 0.0,
 ) -> dict[str, Any]:
     """Return the description of the standing figure for `Neuromechanic`; Bunderson et al. (2012), section 3.3.
 
@@ -86,6 +101,8 @@ def standing(
             paper's four-bar linkage).
         delay (s): Delay of sensory signals.
         largest_torque (N m): Limit on the torque of a reflex; no limit by default, as in the paper.
+        centre_stiffness (N m/m): Torque on both hips per displacement of the centre of mass to the right, as late as
+            the other signals. The model then needs ``modules={"centre": CENTRE_OF_MASS}``.
 
     Raises:
         ValueError: If an argument is invalid.
@@ -100,6 +117,12 @@ def standing(
     for name in ("torso", "left", "right"):
         for signal in ("angle", "rate"):
             model["neuron"][f"{name}_{signal}"]["synapse"][0]["delay"] = delay
+    if number("centre_stiffness", centre_stiffness):
+        mass = sum(body["inertial"]["mass"] for body in model["body"].values() if "inertial" in body)
+        shift = {"from": "module.centre.3", "gain": centre_stiffness / mass, "delay": delay}
+        model["neuron"]["centre"] = {"synapse": [shift]}
+        for side in ("left", "right"):
+            model["neuron"][f"{side}_reflex"]["synapse"].append({"from": "neuron.centre"})
     if largest_torque is not None:
         for side in ("left", "right"):
             shape = {"type": "saturate", "low": -largest_torque, "high": largest_torque}

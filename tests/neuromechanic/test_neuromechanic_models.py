@@ -149,3 +149,20 @@ def test_activation_has_the_published_time_constants():
     assert np.log(0.5 * (0.5 + 1.5 * a) / a) == pytest.approx(0.5 * 0.03 / 0.06, rel=0.01)
     a = activation(1.0, 0.0, 0.01)
     assert -1.5 * a - 2.0 * np.log(1.0 - a) == pytest.approx(0.01 / 0.015, rel=0.03)  # a smooth switch: 2%
+
+
+@pytest.mark.full
+def test_a_delay_of_one_step_is_the_papers_excitation_and_converges_to_ours():
+    """Section 2.1.2: excitations use muscle variables of the previous time step, with an error of first order."""
+
+    def moved(dt, delay):
+        arm = asset("arm")
+        arm["neuron"]["reflex"]["synapse"][0] = {
+            "from": "muscle.biceps.fibre_length",
+            "gain": 20.0,
+            "offset": 0.15,
+        } | delay
+        return simulate(Neuromechanic(arm, dt), [0.3, 0.2], 0.5, every=0.01, start={"v": [1.0, -2.0]})["q"]
+
+    coarse, fine = (np.abs(moved(dt, {}) - moved(dt, {"delay": dt})).max() for dt in (1e-3, 5e-4))
+    assert coarse == pytest.approx(0.025, rel=0.1) and coarse / fine == pytest.approx(2.0, rel=0.1)

@@ -13,6 +13,7 @@ from gymnosoma.envs import simulate
 from gymnosoma.envs.neuromechanic import Neuromechanic
 from gymnosoma.envs.neuromechanic import contact as c
 from gymnosoma.envs.neuromechanic.standing import (
+    CENTRE_OF_MASS,
     HIPS,
     LEG,
     STANCE,
@@ -143,6 +144,24 @@ def test_pulses_of_the_ground_add_up_and_events_set_them():
     assert env.reset(seed=0, options={"pulse": pulse})[1]["push"] == pytest.approx(-0.1)
     with pytest.raises(ValueError, match="number of pulses"):
         gymnasium.make(GAINS, params={"platform": {"pulse": {}}})
+
+
+def test_feedback_of_the_centre_of_mass_steadies_the_figure():
+    """The paper's control module, Eq. 11: its states are mass times displacement, and both hips act on it, late."""
+    drive, start = reflex_input(), {"pulse": ramp_and_hold(0.2, -0.1)}
+    joints = simulate(Neuromechanic(standing()), drive, 2.0, every=0.01, start=start)
+    model = Neuromechanic(standing(centre_stiffness=-200.0), modules={"centre": CENTRE_OF_MASS})
+    run = simulate(model, drive, 2.0, every=0.01, start=start)
+    shift = run["centre"] - run["centre"][0]
+    assert np.abs(run["module_state"][:, 3:] / 67.97 - shift).max() < 1e-2 * np.ptp(shift)
+    assert np.ptp(shift[:, 0]) < 0.85 * np.ptp(joints["centre"][:, 0])
+    neurons = list(model.model.neurons)
+    centre = run["neurons"][:, neurons.index("centre")]
+    assert (
+        np.abs(centre[20:] + 200.0 * shift[8:-12, 0]).max() < 0.02 * np.abs(centre).max()
+    )  # one step more than 0.12 s
+    with pytest.raises(ValueError, match="centre"):
+        Neuromechanic(standing(centre_stiffness=-200.0))
 
 
 # The tasks
