@@ -28,6 +28,7 @@ import numpy as np
 
 import gymnosoma
 from gymnosoma.envs.core.arguments import choice, one_of, printable, shown
+from gymnosoma.envs.core.files import partial_path, remove
 from gymnosoma.moved import point_from
 
 from ..learning.search import CONSTANT, search
@@ -425,15 +426,17 @@ def _save_weights(folder: Path, digest: str, contents: dict[str, bytes]) -> None
     if _intact(folder, digest):
         return
     place = folder / "weights" / digest
-    place.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="partial-", dir=place.parent) as partial:
+    partial = partial_path(place)
+    try:
         for name, content in contents.items():
-            target = Path(partial, digest, name)
+            target = partial / name
             target.parent.mkdir(parents=True, exist_ok=True)
             with replacing(target) as out:
                 out.write(content)
-        shutil.rmtree(place, ignore_errors=True)
-        os.rename(Path(partial, digest), place)
+        remove(place)
+        os.rename(partial, place)
+    finally:
+        remove(partial)
 
 
 def _intact(folder: Path, digest: str) -> bool:

@@ -22,7 +22,7 @@ from filelock import FileLock, Timeout
 
 from gymnosoma.envs import Event
 from gymnosoma.envs.core.arguments import install_command
-from gymnosoma.envs.core.files import PARTIAL, replacing
+from gymnosoma.envs.core.files import PARTIAL, remove, replacing
 
 TABLES = (".csv", ".json", ".parquet")
 """File suffixes of tables."""
@@ -149,7 +149,8 @@ def locked(name: str, folder: Path) -> Iterator[None]:
     """Lock a results folder against other processes for the duration of the block.
 
     The lock is released when the process ends for any reason. On a shared folder it works between machines if the file
-    system supports locks. Partial files of a killed process are removed. The lock is reentrant within a process.
+    system supports locks. Partial files of a killed process are removed, also in subfolders without their own lock. The
+    lock is reentrant within a process.
 
     Args:
         name: Argument that contains the path, for error messages.
@@ -175,8 +176,10 @@ def locked(name: str, folder: Path) -> Iterator[None]:
         with suppress(OSError):  # Windows does not allow writing to a locked file
             now = time.strftime("%Y-%m-%d %H:%M:%S")
             note.write_text(f"process {os.getpid()} on {platform.node()} since {now}", "utf-8")
-        for partial in folder.glob(PARTIAL.format("*")):
-            partial.unlink(missing_ok=True)
+        pattern = PARTIAL.format("*")
+        for partial in (*folder.glob(pattern), *folder.glob(f"*/{pattern}")):
+            if partial.parent == folder or not (partial.parent / note.name).exists():  # else another may write it
+                remove(partial)
         yield
     finally:
         lock.release()

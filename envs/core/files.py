@@ -6,6 +6,7 @@ import json
 import math
 import os
 import re
+import shutil
 import stat
 import tomllib
 import uuid
@@ -188,7 +189,20 @@ def sync_folder(folder: Path) -> None:
 
 
 PARTIAL = f"partial-{{}}-{'[0-9a-f]' * 32}"
-"""Pattern of the names of incomplete files."""
+"""Pattern of the names of incomplete files and folders."""
+
+
+def partial_path(path: Path) -> Path:
+    """Return an unpredictable name for an incomplete file or folder beside ``path``."""
+    return path.with_name(f"partial-{path.name}-{uuid.uuid4().hex}")
+
+
+def remove(path: Path) -> None:
+    """Remove a file, or a folder with its contents, if it exists."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -202,7 +216,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     Raises:
         OSError: If the file cannot be written; the message names it.
     """
-    partial = path.with_name(f"partial-{path.name}-{uuid.uuid4().hex}")
+    partial = partial_path(path)
     try:
         with open(partial, "x+b") as file:  # never an existing file or a link; zipfile needs to read
             yield file

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from properties import TIERS, holds, refusal
 
 from gymnosoma.agents.benchmark import results
-from gymnosoma.agents.support.files import check_saved
+from gymnosoma.agents.support.files import check_saved, locked
 from gymnosoma.envs import Circuit, Population, Projection
-from gymnosoma.envs.core.files import toml_value
+from gymnosoma.envs.core.files import partial_path, toml_value
 
 
 def test_circuits_survive_their_files(tmp_path):
@@ -48,3 +48,17 @@ def test_a_link_to_itself_is_no_output(tmp_path):
     with pytest.raises(ValueError) as error:
         check_saved("save", [[tmp_path / "a.csv"]], (".csv",))
     refusal(error.value, "save", "a.csv")
+
+
+def test_partial_files_of_killed_processes_are_removed(tmp_path):
+    """Also in subfolders, but for those with a lock of their own, where somebody else may be writing."""
+    partial = [partial_path(tmp_path / each) for each in ("a.json", "lines/b.jsonl", "weights/digest", "run/c.zip")]
+    for path in partial:
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+    partial[2].unlink()
+    partial[2].mkdir()
+    (partial[2] / "d").touch()
+    (tmp_path / "run" / ".lock").touch()
+    with locked("folder", tmp_path):
+        assert [path.exists() for path in partial] == [False, False, False, True]
