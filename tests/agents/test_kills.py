@@ -1,48 +1,90 @@
-"""Commands that are killed whenever something on the disk has changed."""
+"""Commands that are killed, as in a power cut: repeated, they end as if nothing had been."""
 
+import multiprocessing
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from recorded import joints, seen, worms
 from runs import curve
 
 from gymnosoma.agents.benchmark import results
+from gymnosoma.agents.learning.runs import CONFIG
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
-SWIM = "gymnosoma/WormSwim-v0"
-WILD = Path(__file__).parents[1] / "fixtures" / "wild.toml"
-KILLS = 6
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+KILLS = {"train": 34, "benchmark": 33, "fit": 33, "processes": 6}
+"""Number of kills of each command."""
+
+
+def _files(folder):
+    """Files with their contents, but for locks, logs and those with CPU seconds."""
+    skipped = re.compile(r"\.lock|tensorboard|checkpoint|curve\.csv|\.jsonl")
+    names = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in names if not skipped.search(str(path))}
 
 
 def _lines(folder):
-    return [(line.entrant, line.episodes, line.weights) for line in results.read(folder / "b" / "results.jsonl")]
+    """Files of a benchmark, and its results without CPU seconds."""
+    lines = [replace(line, seconds=None) for line in results.read(folder / "out" / "results.jsonl")]
+    return _files(folder), lines, [path.name for path in sorted((folder / "out" / "lines").iterdir())]
 
 
-def _seeds(folder):
-    weights = [(folder / f"run-{k}" / "policy.safetensors").read_bytes() for k in range(2)]
-    return weights, [curve(folder / f"run-{k}") for k in range(2)]
+def _outputs(folder):
+    """Files but for those that a killed process leaves beside its outputs, in a folder that no command owns."""
+    return {name: content for name, content in _files(folder).items() if not re.match("out/(partial|trial)-", name)}
 
 
+def _runs(folder):
+    """Files of trainings, and their learning curves without CPU seconds."""
+    return _files(folder), [curve(path.parent) for path in sorted(folder.glob("*/curve.csv"))]
+
+
+TINY = f"train WormSwim-v0 --num-envs 16 --steps 16384 --checkpoint 2048 --episodes 2 --recipe {FIXTURES / 'tiny.toml'}"
 COMMANDS = {
+    "train": (f"{TINY} --folder out", _runs),
     "benchmark": (
-        "benchmark run WormSwim-v0 --policy random --learner recipe --seeds 2 --marks 40000 --episodes 16 --folder b",
+        "benchmark run WormSwim-v0 --policy random baseline --learner recipe --seeds 2 --marks 16384 --episodes 4 "
+        "--folder out",
         _lines,
     ),
-    "train": (
-        "train WormSwim-v0 --seeds 2 --processes 2 --steps 40000 --checkpoint 2000 --episodes 2 --folder run "
-        f"--recipe {WILD}",
-        _seeds,
-    ),
+    "fit": ("fit worm worm.npy --rate 30 --repeats 20 --save out/fit.json out/forces.csv out/film.png", _outputs),
+    "processes": (f"{TINY} --seeds 2 --processes 2 --folder out", _runs),
 }
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory):
+    """A file of a worm of 5 s at sigma 0.5."""
+    (run,), first = worms(0.5, 1, 5.0)
+    path = tmp_path_factory.mktemp("recording") / "worm.npy"
+    np.save(path, seen(joints(run, first), np.random.default_rng(0), gap=0))
+    return path
+
+
+@pytest.fixture
+def fresh(recording):
+    """Makes a folder in which commands begin."""
+
+    def make(folder):
+        shutil.rmtree(folder, ignore_errors=True)
+        (folder / "out").mkdir(parents=True)
+        shutil.copy(recording, folder)
+        return folder
+
+    return make
 
 
 def looks(folder):
@@ -56,52 +98,91 @@ def looks(folder):
     return sorted(found)
 
 
-def begin(command, folder):
-    name, *given = command.split()
-    given += ["--resume"] if any(folder.glob("run-*/config.json")) else []  # either run may be the first
-    return subprocess.Popen(
-        [sys.executable, ROOT / "train.py", name, *given],
-        cwd=folder,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+class Command:
+    """A command in a process group of its own; without other processes, a fork of this one, which need not import."""
+
+    def __init__(self, name, folder):
+        self.error = tempfile.TemporaryFile("w+")  # noqa: SIM115
+        self.arguments = COMMANDS[name][0].split()
+        if any(folder.glob(f"out*/{CONFIG}")):
+            self.arguments += ["--resume"]
+        self.folder, environment = folder, {"TMPDIR": str(folder.parent)}
+        if name == "processes":
+            process = subprocess.Popen(
+                [sys.executable, ROOT / "train.py", *self.arguments],
+                cwd=folder,
+                env=os.environ | environment,
+                stdout=subprocess.DEVNULL,
+                stderr=self.error,
+                start_new_session=True,
+            )
+            self.ended, self.wait = process.poll, process.wait
+        else:
+            from gymnosoma.agents.learning import evolution, reinforcement  # noqa: F401 (children need not import them)
+
+            process = multiprocessing.get_context("fork").Process(target=self._run, args=(environment,))
+            process.start()
+            self.ended = lambda: process.exitcode
+
+            def wait():
+                process.join()
+                return process.exitcode
+
+            self.wait = wait
+        self.group = process.pid
+
+    def _run(self, environment):
+        os.setsid()
+        os.chdir(self.folder)
+        os.environ.update(environment)
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+        sys.stderr = self.error
+        os.dup2(sys.stderr.fileno(), 2)
+        sys.argv = ["gymnosoma", *self.arguments]
+        from gymnosoma.cli.main import main
+
+        main()
+
+    def end(self):
+        """Kill the group, if it has not ended by itself; return the exit status."""
+        if self.ended() is None:
+            time.sleep(0.01)  # it may not have its group yet
+            with suppress(ProcessLookupError):
+                os.killpg(self.group, signal.SIGKILL)
+        return self.wait()
+
+    def said(self):
+        self.error.seek(0)
+        return self.error.read()
 
 
-def run_until(command, folder, changes):
-    """Run a command until so many changes on the disk have been seen: how many there were, and whether it ended."""
-    process, before, seen = begin(command, folder), looks(folder), 0
-    try:
-        while process.poll() is None and seen < changes:
-            now = looks(folder)
-            seen, before = seen + (now != before), now
-            time.sleep(0.001)
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-        ended = process.wait()
-    finally:
-        said = process.communicate()[1]
-    assert ended in (0, -signal.SIGKILL), said
-    return seen, ended == 0
+def run_until(name, folder, changes=np.inf, seconds=np.inf):
+    """Run a command until so many changes on the disk or so many seconds: changes, seconds, and whether it ended."""
+    command, before, seen, started = Command(name, folder), looks(folder), 0, time.monotonic()
+    while command.ended() is None and seen < changes and time.monotonic() - started < seconds:
+        now = looks(folder)
+        seen, before = seen + (now != before), now
+        time.sleep(0.001)
+    spent, status = time.monotonic() - started, command.end()
+    assert status in (0, -signal.SIGKILL), command.said()
+    return seen, spent, status == 0
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_kills_amid_progress_change_nothing(tmp_path, name):
-    command, contents = COMMANDS[name]
-    (tmp_path / "whole").mkdir()
+def test_kills_change_nothing(tmp_path, fresh, name):
+    """At random times, and at random changes on the disk, when the command writes."""
+    contents = COMMANDS[name][1]
     for _ in range(2):  # the second time nothing is compiled
-        shutil.rmtree(tmp_path / "whole")
-        (tmp_path / "whole").mkdir()
-        changes, ended = run_until(command, tmp_path / "whole", np.inf)
+        changes, seconds, ended = run_until(name, fresh(tmp_path / "whole"))
         assert ended
-    rng, kills, folder = random.Random(0), [], tmp_path / "killed"
-    while len(kills) < KILLS:
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir()
-        ended = False
+    whole = contents(tmp_path / "whole")
+    rng, kills, rounds, folder = random.Random(0), [], 0, tmp_path / "killed"
+    while len(kills) < KILLS[name]:
+        fresh(folder)
+        ended, rounds = False, rounds + 1
         while not ended:
-            seen, ended = run_until(command, folder, rng.randint(1, 3 * changes // 2))
-            kills += [] if ended else [seen]
-        assert contents(folder) == contents(tmp_path / "whole")
-    print(f"{name}: {changes} changes in one go; killed after {kills}")
+            when = {"changes": rng.randint(1, changes)} if rng.random() < 0.5 else {"seconds": rng.uniform(0, seconds)}
+            *killed, ended = run_until(name, folder, **when)
+            kills += [] if ended else [killed]
+        assert contents(folder) == whole
+    print(f"{name}: {changes} changes and {seconds:.1f} s in one go; {len(kills)} kills in {rounds} rounds")
