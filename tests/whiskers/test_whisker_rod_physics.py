@@ -276,7 +276,7 @@ def test_friction_state_is_exact():
 @pytest.mark.term
 def test_sliding_friction_obeys_the_printed_law():
     """Eq. 13 over sticks and slips with Table 1: a 0.035, b 0.049, V_* 1 um/s, L 10 um; and our mu_*."""
-    run = simulate(WhiskerRod(dt=1e-6), SLIDE[0], 0.02)
+    run = simulate(WhiskerRod(WhiskerRodParams(n_segments=20), dt=1e-6), SLIDE[0], 0.02)
     slip, phi, mu = (run[name][-10_000:] for name in ("slip_speed", "friction_state", "friction_coefficient"))
     slip, mu, middle = slip[1:], mu[1:], 0.5 * (phi[1:] + phi[:-1])  # of each step's middle
     law = 0.035 * np.arcsinh(slip / 2e-6 * np.exp((0.37 + 0.049 * np.log(middle)) / 0.035))
@@ -310,7 +310,7 @@ def test_the_plate_only_pushes(scheme):
 @pytest.mark.parametrize("scheme", [pytest.param("midpoint", marks=pytest.mark.term), "published"])
 def test_base_wrench_balances_momentum(scheme):
     """Force of the plate less that on the base is the change of momentum."""
-    animal = WhiskerRod(dt=5e-6, scheme=scheme)
+    animal = WhiskerRod(WhiskerRodParams(n_segments=20), dt=5e-6, scheme=scheme)
     rows = started(animal)
     m = animal.rods(rows)[0, 1]
 
