@@ -192,8 +192,8 @@ def result(name: str, path: Path) -> Iterator[Path]:
     The temporary file has the same name as ``path``. It is kept if the move fails.
 
     Raises:
-        ValueError: If ``path`` is not writable; names the argument. If this is detected after the work, the message
-            contains the path of the temporary file.
+        ValueError: If ``path`` is not writable; names the argument.
+        OSError: If this is detected after the work; the message contains the path of the temporary file.
     """
     check_writable(name, path)
     folder = Path(tempfile.mkdtemp(prefix="gymnosoma-"))
@@ -203,7 +203,7 @@ def result(name: str, path: Path) -> Iterator[Path]:
         if draft.exists():
             _move(draft, path)
     except _Stuck as stuck:
-        raise ValueError(
+        raise OSError(
             f"{name} could not be written to {str(path)!r}: {stuck}; the result is kept in {str(draft)!r}"
         ) from None
     except BaseException:

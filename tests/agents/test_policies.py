@@ -211,7 +211,7 @@ def test_a_full_disk_is_noticed_first(tmp_path):
         (("render", "WormSwim-v0", "--seconds", 0.05, "--size", "128x128", "--save"), "x.gif"),
     ],
 )
-def test_a_result_is_kept_where_writing_fails_in_the_end(tmp_path, monkeypatch, arguments, name, error_of):
+def test_a_result_is_kept_where_writing_fails_in_the_end(tmp_path, monkeypatch, arguments, name, command):
     """The folder goes while the animal swims."""
     folder = tmp_path / "gone"
     folder.mkdir()
@@ -225,7 +225,10 @@ def test_a_result_is_kept_where_writing_fails_in_the_end(tmp_path, monkeypatch, 
     monkeypatch.setattr(module, function, vanish)
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
-    line = error_of(*arguments, folder / name)
+    with pytest.raises(SystemExit) as end:
+        command(*arguments, folder / name)
+    line = str(end.value)
+    assert end.value.code == 1  # the arguments were valid
     place = re.search(r"could not be written to '.*': .*; the result is kept in '(.*)'$", line)
     assert place and Path(place[1]).stat().st_size > 100, line
 
