@@ -1,5 +1,6 @@
-"""Commands that are killed, as in a power cut: repeated, they end as if nothing had been."""
+"""Commands that are killed, as in a power cut, or whose disk is full: repeated, they end as if nothing had been."""
 
+import json
 import multiprocessing
 import os
 import random
@@ -28,6 +29,9 @@ FIXTURES = Path(__file__).parents[1] / "fixtures"
 KILLS = {"train": 34, "benchmark": 33, "fit": 33, "processes": 6}
 """Number of kills of each command."""
 
+DISK, TRIES = 2**25, 8
+"""Size of the disk that is filled, bytes, and how often each command meets less space than it needs in all."""
+
 
 def _files(folder):
     """Files with their contents, but for locks, logs and those with CPU seconds."""
@@ -38,7 +42,7 @@ def _files(folder):
 
 def _lines(folder):
     """Files of a benchmark, and its results without CPU seconds."""
-    lines = [replace(line, seconds=None) for line in results.read(folder / "out" / "results.jsonl")]
+    lines = [replace(line, seconds=None, made=None) for line in results.read(folder / "out" / "results.jsonl")]
     return _files(folder), lines, [path.name for path in sorted((folder / "out" / "lines").iterdir())]
 
 
@@ -102,7 +106,7 @@ class Command:
     """A command in a process group of its own; without other processes, a fork of this one, which need not import."""
 
     def __init__(self, name, folder):
-        self.error = tempfile.TemporaryFile("w+")  # noqa: SIM115
+        self.output = tempfile.TemporaryFile("w+")  # noqa: SIM115
         self.arguments = COMMANDS[name][0].split()
         if any(folder.glob(f"out*/{CONFIG}")):
             self.arguments += ["--resume"]
@@ -112,8 +116,8 @@ class Command:
                 [sys.executable, ROOT / "train.py", *self.arguments],
                 cwd=folder,
                 env=os.environ | environment,
-                stdout=subprocess.DEVNULL,
-                stderr=self.error,
+                stdout=self.output,
+                stderr=self.output,
                 start_new_session=True,
             )
             self.ended, self.wait = process.poll, process.wait
@@ -135,8 +139,8 @@ class Command:
         os.setsid()
         os.chdir(self.folder)
         os.environ.update(environment)
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
-        sys.stderr = self.error
+        tempfile.tempdir = None  # read again
+        sys.stdout = sys.stderr = self.output
         os.dup2(sys.stderr.fileno(), 2)
         sys.argv = ["gymnosoma", *self.arguments]
         from gymnosoma.cli.main import main
@@ -152,8 +156,8 @@ class Command:
         return self.wait()
 
     def said(self):
-        self.error.seek(0)
-        return self.error.read()
+        self.output.seek(0)
+        return self.output.read()
 
 
 def run_until(name, folder, changes=np.inf, seconds=np.inf):
@@ -186,3 +190,53 @@ def test_kills_change_nothing(tmp_path, fresh, name):
             kills += [] if ended else [killed]
         assert contents(folder) == whole
     print(f"{name}: {changes} changes and {seconds:.1f} s in one go; {len(kills)} kills in {rounds} rounds")
+
+
+@pytest.fixture
+def disk(tmp_path):
+    """A folder on a small disk of its own."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={DISK}", "tmpfs", str(place)]
+    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("only the superuser mounts disks")
+    yield place
+    subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def finished(folder, whole):
+    """Files that are as they will be in the end, lines of results, and rows of learning curves; all can be read."""
+    for path in folder.rglob("*.json"):
+        json.loads(path.read_text())
+    lines = {(path.name, k) for path in folder.rglob("*.jsonl") for k in range(len(results.read(path)))}
+    rows = {row for path in folder.rglob("curve.csv") for row in curve(path.parent)}
+    return {name for name, content in _files(folder).items() if content == whole.get(name)} | lines | rows
+
+
+@pytest.mark.parametrize("name", ["train", "benchmark", "fit"])
+def test_a_full_disk_loses_nothing(disk, tmp_path, fresh, name):
+    """An error is one line, what was finished stays so, and with more space the command goes on."""
+    contents, folder, ballast = COMMANDS[name][1], disk / "folder", disk / "ballast"
+    assert run_until(name, fresh(tmp_path / "whole"))[2]
+    whole, files = contents(tmp_path / "whole"), _files(tmp_path / "whole")
+    size = sum(path.stat().st_size for path in (tmp_path / "whole").rglob("*"))
+    rng, errors, rounds = random.Random(0), [], 0
+    while len(errors) < TRIES:
+        fresh(folder)
+        status, rounds = 1, rounds + 1
+        while status:
+            system = os.statvfs(disk)
+            room = rng.randrange(3 * size) // system.f_frsize
+            with ballast.open("wb") as file:
+                os.posix_fallocate(file.fileno(), 0, max(system.f_bavail - room, 1) * system.f_frsize)
+            before, command = finished(folder, files), Command(name, folder)
+            status, said = command.wait(), command.said()
+            ballast.unlink()
+            assert before <= finished(folder, files) and not [*disk.rglob("partial-*")]
+            if status:
+                (error,) = (line for line in said.splitlines() if line.startswith("error: "))
+                assert "No space left" in said and "Traceback" not in said, said
+                assert status == (2 if " must be a writable " in error else 1), said
+                errors.append(re.sub("; the result is kept.*|: ./.*", "", error))
+        assert contents(folder) == whole
+    print(f"{name}: {len(errors)} errors in {rounds} rounds: {sorted(set(errors))}")
