@@ -6,6 +6,7 @@ import os
 import pickle
 import subprocess
 import sys
+import textwrap
 import time
 import warnings
 import zipfile
@@ -143,6 +144,14 @@ def test_a_wheels_kernels_serve_the_code_and_processors_they_were_made_for(tmp_p
     assert kernel_cache.copy_shipped(wheel(kernels)) == len(kernels)
     copied = files(folder)
     assert start(script, folder) == (PRINTED, []) and files(folder) == copied  # nothing was compiled
+
+    monkeypatch.setattr(kernel_cache, "FOLDER", tmp_path / "own" / place(made).name)
+    kernel_cache.copy_shipped(wheel(kernels))
+    native = tmp_path / "native.py"
+    inside = textwrap.indent(MODULE, "    ")
+    native.write_text(f"from gymnosoma.envs.core.kernels.cache import only_native\nwith only_native():{inside}")
+    assert start(native, tmp_path / "own") == (PRINTED, []) and len(files(tmp_path / "own")) == 2 * len(kernels)
+    monkeypatch.setattr(kernel_cache, "FOLDER", folder / place(made).name)
 
     one, other = sorted(place(folder).iterdir())[:2]
     one.unlink()

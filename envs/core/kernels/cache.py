@@ -288,6 +288,19 @@ def only_loading() -> Iterator[None]:
         _LOADING.reset(token)
 
 
+_NATIVE = ContextVar("native", default=False)
+
+
+@contextlib.contextmanager
+def only_native(wanted: bool = True) -> Iterator[None]:
+    """Compile kernels for this very processor in the block, even if a wheel has some for its level."""
+    token = _NATIVE.set(wanted)
+    try:
+        yield
+    finally:
+        _NATIVE.reset(token)
+
+
 class Cache(NullCache):
     """Cache of a kernel: a file with a checksum for each signature.
 
@@ -314,10 +327,11 @@ class Cache(NullCache):
         """
         rtsys.initialize(cpu_target.target_context)  # enough for running; compiling initialises the rest of numba
         path = self.file(sig, target_context.codegen())
-        if not path.exists():
+        if not path.exists() and not _NATIVE.get():
             other = shipped(self._function, sig, target_context.codegen().magic_tuple(), self._key)
             if other is not None and (kernel := self._read(other, target_context)) is not None:
                 return kernel
+        if not path.exists():
             if _LOADING.get():
                 raise Missing
             if self._label is not None:
