@@ -73,3 +73,10 @@ def seen(ends, rng, points=49, noise=2e-6, cut=10e-6, drops=0.05, gap=10, tail=0
     lost[[0, -1]] = False
     lines[lost] = np.nan
     return lines
+
+
+def recorded_worm(path):
+    """Save a worm of 5 s at sigma 0.5, and return the path."""
+    (run,), first = worms(0.5, 1, 5.0)
+    np.save(path, seen(joints(run, first), np.random.default_rng(0), gap=0))
+    return path

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from recorded import joints, seen, worms
+from recorded import recorded_worm
 from runs import curve
 
 from gymnosoma.agents.benchmark import results
@@ -72,10 +72,7 @@ COMMANDS = {
 @pytest.fixture(scope="module")
 def recording(tmp_path_factory):
     """A file of a worm of 5 s at sigma 0.5."""
-    (run,), first = worms(0.5, 1, 5.0)
-    path = tmp_path_factory.mktemp("recording") / "worm.npy"
-    np.save(path, seen(joints(run, first), np.random.default_rng(0), gap=0))
-    return path
+    return recorded_worm(tmp_path_factory.mktemp("recording") / "worm.npy")
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 import pytest
-from recorded import RATE, joints, seen, worms
+from recorded import RATE, recorded_worm
 
 from gymnosoma import __version__
 from gymnosoma.cli.fit import fit
@@ -15,10 +15,7 @@ from gymnosoma.cli.main import main
 @pytest.fixture(scope="module")
 def recording(tmp_path_factory):
     """A file of a worm of 5 s at sigma 0.5."""
-    (run,), first = worms(0.5, 1, 5.0)
-    path = tmp_path_factory.mktemp("recording") / "worm.npy"
-    np.save(path, seen(joints(run, first), np.random.default_rng(0), gap=0))
-    return path
+    return recorded_worm(tmp_path_factory.mktemp("recording") / "worm.npy")
 
 
 def test_a_part_is_fitted_from_the_command_line(recording, tmp_path, monkeypatch, capsys):
