@@ -442,7 +442,7 @@ class _DelayAction(_Work):
         return observations
 
     def act(self, ids: Ids, actions: Any, alone: bool) -> Any:
-        _push(self.state["waiting"], ids, self.batch.check_actions(actions, alone))
+        _push(self.state["waiting"], ids, self.batch.check_actions(actions, alone, limited=False))
         return self.state["waiting"][:, 0]
 
 

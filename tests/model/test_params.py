@@ -13,7 +13,7 @@ from properties import contents
 
 from gymnosoma.envs import Event, simulate
 from gymnosoma.envs.core.arguments import fingerprint
-from gymnosoma.envs.core.env.environment import limit_actions
+from gymnosoma.envs.core.env.environment import read_actions
 from gymnosoma.envs.core.model import quantities
 from gymnosoma.envs.lamprey import Lamprey
 from gymnosoma.envs.neuromechanic import Neuromechanic
@@ -77,7 +77,7 @@ def test_params_are_those_of_the_animal(env_id):
         assert drawn or np.array_equal(fresh[name], rows[name]), name
     action, task = np.full((1, given.task.action_size), 0.1, np.float32), given.task
     limited = action.astype(float)
-    limit_actions(limited, np.zeros_like(limited), task.authority, task.smoothing_weight)
+    read_actions(action, np.zeros_like(limited), task.authority, task.smoothing_weight, limited)
     drive = task.hooks.command(limited, rows, given.batch.memory.copy())
     alone.advance(rows, np.arange(1), drive, given.batch.steps)
     for env in (usual, mapped, given):

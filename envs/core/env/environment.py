@@ -67,12 +67,15 @@ Snapshot = dict[str, Any]
 
 
 @kernel
-def clip_actions(actions, clipped):
-    """Clip actions to [-1, 1]; return whether all of them are finite.
+def read_actions(actions, previous, authority, weight, taken):
+    """Clip actions to [-1, 1], multiply them by the authority and filter them; return whether all of them are finite.
 
     Args:
-        actions ((B, n) float)
-        clipped ((B, n) float64): Output.
+        actions ((B, n) float): New actions.
+        previous ((B, n) float64): Output of the last step.
+        authority: Factor of the new actions.
+        weight: Weight of the new actions in the filter; 1: no filter.
+        taken ((B, n) float64): Output.
 
     Returns:
         bool
@@ -82,24 +85,9 @@ def clip_actions(actions, clipped):
         for j in range(actions.shape[1]):
             a = np.float64(actions[b, j])
             zero += a * 0.0
-            clipped[b, j] = min(max(a, -1.0), 1.0)
+            new = authority * min(max(a, -1.0), 1.0)
+            taken[b, j] = new if weight == 1.0 else previous[b, j] + weight * (new - previous[b, j])
     return zero == 0.0
-
-
-@kernel
-def limit_actions(actions, previous, authority, weight):
-    """Multiply actions by the authority and filter them, in place.
-
-    Args:
-        actions ((B, n) float64): New actions; output.
-        previous ((B, n) float64): Output of the last step.
-        authority: Factor of the new actions.
-        weight: Weight of the new actions in the filter; 1: no filter.
-    """
-    for b in range(actions.shape[0]):
-        for j in range(actions.shape[1]):
-            new = authority * actions[b, j]
-            actions[b, j] = new if weight == 1.0 else previous[b, j] + weight * (new - previous[b, j])
 
 
 @kernel
@@ -224,8 +212,6 @@ class TaskBatch:
         """Copies of the last rows and memories of the episodes that ended in a step with autoreset mode SAME_STEP."""
         self._observations: NDArray[Any] | None = None
         self._infos: NDArray[Any] | None = None
-        self._viewed: NDArray[Any] | None = None
-        self._views: list[tuple[str, NDArray[Any], bool]] = []
         self.ids = np.arange(count)
         self.needs_reset = np.ones(count, np.bool_)
         """Whether the episode of a row has ended, or has not begun."""
@@ -280,8 +266,11 @@ class TaskBatch:
             self.view.clear(ids)
             self.view.record(self.rows, self.memory, ids)
 
-    def check_actions(self, actions: ArrayLike, alone: bool = False) -> NDArray[np.float64]:
-        """Check actions (B, n), or (n,) if ``alone``; return them as float64 (B, n), clipped to [-1, 1]."""
+    def check_actions(self, actions: ArrayLike, alone: bool = False, limited: bool = True) -> NDArray[np.float64]:
+        """Check actions (B, n), or (n,) if ``alone``; return them as float64 (B, n), clipped to [-1, 1].
+
+        Residual actions are ``limited`` by the authority and the filter of the task.
+        """
         shape = (len(self.rows), self.task.action_size)
         try:
             array = np.asarray(actions)
@@ -292,10 +281,16 @@ class TaskBatch:
         if array.shape != shape[alone:]:
             raise ValueError(f"action must have shape {shape[alone:]}, got {array.shape}")
         array = array.reshape(shape)
-        clipped = np.empty(shape)
-        if not clip_actions(array, clipped):
+        task = self.task
+        taken = previous = np.empty(shape)
+        authority = weight = 1.0
+        if limited:
+            authority, weight = task.authority, task.smoothing_weight
+            if weight != 1.0:
+                previous = self.memory["action"]
+        if not read_actions(array, previous, authority, weight, taken):
             raise ValueError(f"action must be finite, got {shown(array[~np.isfinite(array).all(1)][0])}")
-        return clipped
+        return taken
 
     def step(self, actions: NDArray[np.float64]) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
         """Advance all rows by one control period; rows that need a reset start an episode instead.
@@ -303,7 +298,7 @@ class TaskBatch:
         `terminated` or `over` must be called next.
 
         Args:
-            actions: Checked actions (B, n); residual ones are limited in place.
+            actions: Actions (B, n) from `check_actions`.
 
         Returns:
             observations, rewards
@@ -314,9 +309,6 @@ class TaskBatch:
         if np.count_nonzero(self.needs_reset):
             ids, resets = np.flatnonzero(~self.needs_reset), np.flatnonzero(self.needs_reset)
         self.queue.apply_due(rows, ids, task.animal.dt)
-        if task.authority != 1.0 or task.smoothing:
-            previous = memory["action"] if task.smoothing else actions
-            limit_actions(actions, previous, task.authority, task.smoothing_weight)
         comparison = self._comparison if self._comparison is not None and self._comparison.steps else None
         if comparison is not None:
             comparison.command(actions, rows, memory, ids)
@@ -376,11 +368,11 @@ class TaskBatch:
 
     def info(self) -> dict[str, Any]:
         """Return the quantities in the info of the only row."""
-        records = self._records()
-        if records is not self._viewed:
-            self._viewed = records
-            self._views = [(name, records[name], records[name].ndim > 1) for name in records.dtype.names or ()]
-        return {name: view[0].copy() if shaped else view[0] for name, view, shaped in self._views}
+        names, arrays = self.task.hooks.info_names
+        info = dict(zip(names, self._records().item(), strict=True))
+        for name in arrays:
+            info[name] = info[name].copy()  # the next step overwrites it
+        return info
 
     def _records(self) -> NDArray[Any]:
         infos, self._infos = self._infos, None
@@ -776,7 +768,7 @@ class BodyEnv(EnvMixin, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]])
 
     def _info(self) -> dict[str, Any]:
         info = self.batch.info()
-        info["failure"] = self.batch.failures()[0]
+        info["failure"] = int(self.batch.failures()[0]) if self.batch.needs_reset[0] else 0
         return info
 
     def restore(self, snapshot: Snapshot) -> None:  # noqa: D102

@@ -146,6 +146,9 @@ class CompiledTask:
                 )
         types |= {name: shapes[name][0] for name in copied}
         self._info_type = interned(np.dtype(list(types.items())))
+        names = self._info_type.names or ()
+        self.info_names = names, tuple(name for name in names if self._info_type[name].shape)
+        """Names of the info's fields, and of those among them that are arrays."""
         copies = self._copy(self._sensed_type, True), self._copy(self._info_type, False, copied)
         hooks = [self.method((), name)[0] for name in NAMES]
         terms = [f"    memory.{name} = 0.0" for name in task.reward_fields]
@@ -192,8 +195,8 @@ class CompiledTask:
             infos = np.zeros(count, self._info_type)
         rewards, endings = np.empty(count), np.empty(count)
         observations = np.empty((count, len(self._scale)), np.float32)
-        arrays = self._wrapped(sensed), numbers, self.blank, self._scale, observations, self._wrapped(infos)
-        self._run(2, rows, memory, moved, rewards, endings, *arrays)
+        given = moved, rewards, endings, sensed, numbers, self.blank, self._scale, observations, infos
+        self._run(2, rows, memory, *given)
         return rewards, endings, observations, infos
 
     def sensed(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[Any]:
@@ -212,8 +215,9 @@ class CompiledTask:
     def _run(self, place: int, rows: NDArray[Any], memory: NDArray[Any], *arguments: Any) -> None:
         """Run one of the loops; an error of a hook from outside the package names its line."""
         before = memory.tobytes() if self._checked else b""  # faster than a copy of records
+        given = (rows, memory, *arguments) if self._compiled else map(_in_python, (rows, memory, *arguments))
         try:
-            self._loops[place](self._constants, self._wrapped(rows), self._wrapped(memory), *arguments)
+            self._loops[place](self._constants, *given)
         except (NumbaError, UnsupportedBytecodeError) as error:
             raise TypeError(
                 f"{_place(str(error))}: a hook cannot be compiled. Hooks work on numbers: they index arrays, do not "
@@ -239,9 +243,6 @@ class CompiledTask:
             names = ("prepare", "command", "reward, ending, sense or info")[place]
             kind, text = type(error), f"{type(self._task).__name__}: {names}: {error}"
         return kind(text) if kind.__module__ == "builtins" else RuntimeError(text)
-
-    def _wrapped(self, records: NDArray[Any]) -> Any:
-        return records if self._compiled else [Record(each) for each in records]
 
     # Compilation.
 
@@ -294,7 +295,7 @@ class CompiledTask:
         record = np.zeros(1, interned(np.dtype([(name, value.dtype, value.shape) for name, value in values])))
         for name, value in values:
             record[name] = value
-        return self._wrapped(record)
+        return record if self._compiled else _in_python(record)
 
     def _kernel(self, function: Callable[..., Any], foreign: bool) -> Any:
         if not self._compiled:
@@ -660,6 +661,12 @@ class Record:
         if np.shape(getattr(self, name)) != np.shape(value):
             raise ValueError(f"{name} must have shape {np.shape(getattr(self, name))}, got {value!r}")
         self._record[name] = value
+
+
+def _in_python(argument: Any) -> Any:
+    """Return an argument of a loop for hooks in plain Python: records as objects, others as they are."""
+    records = isinstance(argument, np.ndarray) and argument.dtype.names
+    return [Record(each) for each in argument] if records else argument
 
 
 @functools.cache

@@ -368,15 +368,15 @@ class Task(ABC):
             self.control_rate = float(
                 within("control_rate", number("control_rate", control_rate), usual / 100, 100 * usual, "Hz")
             )
-        for name, value, none in (("authority", authority, 1), ("smoothing", smoothing, 0)):
-            if self.actions != "residual" and value is not None and value != none:
-                raise ValueError(f"{name} needs actions='residual', got {value!r} with actions={self.actions!r}")
         if self.actions != "residual":
             self.authority, self.smoothing = 1.0, 0.0
         if authority is not None:
             self.authority = number("authority", authority, above=0, maximum=1)
         if smoothing is not None:
             self.smoothing = number("smoothing", smoothing, minimum=0, maximum=10)
+        for name, none in (("authority", 1.0), ("smoothing", 0.0)):
+            if self.actions != "residual" and (value := getattr(self, name)) != none:
+                raise ValueError(f"{name} needs actions='residual', got {value!r} with actions={self.actions!r}")
 
     # Definition.
 

@@ -344,7 +344,7 @@ def checked_ids(ids: NDArray[np.int64], count: int) -> NDArray[np.int64]:
         if not (isinstance(ids, np.ndarray) and ids.ndim == 1 and ids.dtype.kind in "iu"):
             raise ValueError(f"ids must be an array (A,) of integers, got {shown(ids)}")
         ids = np.array(ids, np.int64)  # avoids compiling for another type
-    if not increase(ids, count):
+    if not (0 <= ids.item() < count if ids.size == 1 else increase(ids, count)):
         if ids.min() < 0 or ids.max() >= count:
             raise ValueError(f"ids must be within [0, {count - 1}], got {shown(ids)}")
         if len(np.unique(ids)) < len(ids):
@@ -364,10 +364,10 @@ def kernel_drives(drives: ArrayLike, count: int, size: int) -> tuple[NDArray[np.
     A view that repeats one drive, as from `numpy.broadcast_to`, is reduced to a single drive.
     """
     drives = np.asarray(drives, np.float64)
-    if drives.shape[1:] != (count, size):
-        raise ValueError(f"drives must have shape (T, {count}, {size}), got {drives.shape}")
     many = len(drives)
-    if drives.strides[0] == 0:
+    if drives.shape != (many, count, size):
+        raise ValueError(f"drives must have shape (T, {count}, {size}), got {drives.shape}")
+    if many > 1 and drives.strides[0] == 0:
         drives = drives[:1]
     if not drives.flags.carray:  # avoids compiling for other layouts and read-only arrays
         drives = np.array(drives, order="C")
@@ -434,8 +434,8 @@ class Stepper:
             for dtype, offset, *_ in (fields[name] for name in driven)
         ]
         self._columns = np.concatenate([np.zeros(0, np.int64), *places])
-        self.threads = threads
         self._counter = aligned(1, np.dtype(np.int64))
+        self.threads = threads
         self._rows: NDArray[Any] | None = None
         self._matrix: NDArray[np.float64] | None = None
 
@@ -447,12 +447,13 @@ class Stepper:
     @threads.setter
     def threads(self, threads: int) -> None:
         self._threads = threads
-        self._blocks = {}
+        self._given = []
         for width, count in ((1, 1), (self._lanes, threads)):
             state, work = (in_lanes(record, width) for record in self._records)
             blocks = aligned(count, state)
             numbers = blocks.view(np.float64).reshape(count, -1, width)
-            self._blocks[width] = np.zeros(count, np.int64), blocks, numbers, aligned(count, work)
+            own = self._counter, np.zeros(count, np.int64), blocks, numbers, aligned(count, work)
+            self._given.append((*own, self._status, self._changing, self._uniform))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Stepper:
         # The blocks are scratch space, and views of each other; separate copies would not be.
@@ -497,9 +498,8 @@ class Stepper:
 
     def _call(self, count: int, rows: NDArray[Any] | None, ids: NDArray[np.int64], *arguments: Any) -> None:
         """Call the kernel for ``count`` rows."""
-        blocks = self._blocks[1 if count < MIN_BLOCK_ROWS else self._lanes]
         step = self._batch[self._threads > 1 and count > self._lanes]
-        step(rows, ids, self._counter, *blocks, self._status, self._changing, self._uniform, *arguments)
+        step(rows, ids, *self._given[count >= MIN_BLOCK_ROWS], *arguments)
 
     def _run(
         self, rows: NDArray[Any], ids: NDArray[np.int64], columns: NDArray[np.int64], drives: Any, *arguments: Any
