@@ -10,7 +10,7 @@ from gymnasium.vector import AutoresetMode
 from ids import ALL, FIRST, IDS
 
 from gymnosoma.agents.policies.registry import task_class
-from gymnosoma.envs import check_vector_env
+from gymnosoma.envs import CATALOGUE, check_vector_env
 from gymnosoma.envs.core.env.task import task_arguments
 from gymnosoma.envs.core.model.animal import ANIMALS, find_animal
 
@@ -130,6 +130,29 @@ def test_vector_equals_scalar_under_every_scheme(env_id, scheme):
     envs = gymnasium.make_vec(env_id, num_envs=19, autoreset_mode="NextStep", **extra)
     ended = check_vector_env(envs, lambda: gymnasium.make(env_id, **extra), steps=15, policy=hard(envs))
     assert ended >= 19
+
+
+OWN_SCHEMES = {"whisker_chain": "events", "neuromechanic": "rk4"}
+"""Scheme of the paper by animal; `published` for the others."""
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("env_id", [f"gymnosoma/{entry.name}" for entry in CATALOGUE])
+def test_the_papers_scheme_gives_the_animal_its_score(env_id):
+    """Sums of the rewards' terms over 100 steps of the animal's own controller; those of a contact can be a step late."""
+    own = OWN_SCHEMES.get(task_class(env_id).__module__.split(".")[2], "published")
+    if env_id == "gymnosoma/StandGains-v0":
+        with pytest.raises(ValueError, match="scheme must be 'semi_implicit'.* for a model with contacts, got 'rk4'"):
+            gymnasium.make(env_id, scheme=own)
+        return
+    sums = []
+    for arguments in ({}, {"scheme": own}):
+        env = gymnasium.make(env_id, **arguments)
+        env.reset(seed=5)
+        infos = [env.step(np.zeros(env.action_space.shape, np.float32))[4] for _ in range(100)]
+        sums.append(np.array([[info[name] for name in info if name.startswith("reward_")] for info in infos]).sum(0))
+    assert np.abs(sums[0]).sum() > 0.01
+    assert np.abs(sums[1] - sums[0]).sum() < 0.03 * np.abs(sums[0]).sum()
 
 
 def trajectory(count, threads, steps=60, **arguments):
