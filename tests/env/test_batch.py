@@ -139,10 +139,10 @@ OWN_SCHEMES = {"whisker_chain": "events", "neuromechanic": "rk4"}
 @pytest.mark.full
 @pytest.mark.parametrize("env_id", [f"gymnosoma/{entry.name}" for entry in CATALOGUE])
 def test_the_papers_scheme_gives_the_animal_its_score(env_id):
-    """Sums of the rewards' terms over 100 steps of the animal's own controller; those of a contact can be a step late."""
+    """Sums of the rewards' terms over 100 steps of the animal's own controller; a contact can begin a step late."""
     own = OWN_SCHEMES.get(task_class(env_id).__module__.split(".")[2], "published")
     if env_id == "gymnosoma/StandGains-v0":
-        with pytest.raises(ValueError, match="scheme must be 'semi_implicit'.* for a model with contacts, got 'rk4'"):
+        with pytest.raises(ValueError, match=r"scheme must be 'semi_implicit'.* for a model with contacts, got 'rk4'"):
             gymnasium.make(env_id, scheme=own)
         return
     sums = []
