@@ -267,11 +267,11 @@ def induced_accelerations(animal: Neuromechanic, row: NDArray[Any]) -> dict[str,
             * ``gravity`` (n,): gravity and acceleration of the ground
             * ``velocity`` (n,): Coriolis and centrifugal forces
             * ``passive`` (n,): damping, springs and limits of joints
-            * ``muscle`` (m, n), ``motor`` (r, n), ``wrench`` (w, n): each of them separately
+            * ``muscle`` (m, n), ``motor`` (r, n), ``wrench`` (w, n), ``contact`` (c, n): each of them separately
             * ``pin`` (n,): motion and error correction of the pins
 
     Raises:
-        ValueError: If the model has contacts, which act on whole time steps.
+        ValueError: If the model has rigid contacts, which act on whole time steps.
 
     Examples:
         Acceleration of the arm's bent elbow by each muscle:
@@ -302,6 +302,7 @@ def induced_accelerations(animal: Neuromechanic, row: NDArray[Any]) -> dict[str,
         "muscle": muscle,
         "motor": motor,
         "wrench": k["wrench_torque"],
+        "contact": k["contact_torque"],
     }
     ease, J = np.linalg.inv(k["M"]), k["J"]
     pull = ease @ J.T @ np.linalg.inv(J @ ease @ J.T)  # acceleration of the joints per acceleration of the pins

@@ -1,7 +1,7 @@
 """Import of OpenSim models (``.osim``, format 4) as model descriptions, with a report on each part.
 
-This module converts the forces: limits and springs of coordinates, and motors. `opensim_muscles` converts muscles, and
-`opensim_skeleton` bodies and joints.
+This module converts limits and springs of coordinates, and motors. `opensim_forces` converts forces between bodies,
+`opensim_muscles` muscles, and `opensim_skeleton` bodies and joints.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from gymnosoma.envs.neuromechanic.model.tables import LIMIT
 
 from . import opensim_skeleton as o
 from .importer import Report
+from .opensim_forces import contact
 from .opensim_muscles import MUSCLES, muscle, report_properties
 
 Force = Callable[[o.OpenSimImporter, o.Element], None]
@@ -78,6 +79,7 @@ FORCES: dict[str, Force] = {
     "CoordinateLimitForce": _limit,
     "SpringGeneralizedForce": _spring,
     "CoordinateActuator": _motor,
+    "HuntCrossleyForce": contact,
 }
 """Converters of the supported forces, by OpenSim class."""
 
@@ -112,7 +114,7 @@ def read_osim(source: str | Path, partial: bool = False) -> tuple[dict[str, Any]
     importer = o.OpenSimImporter(Path(source))
     importer.skeleton()
     _forces(importer)
-    for room in ("MarkerSet", "ControllerSet", "ProbeSet", "ContactGeometrySet", "ComponentSet"):
+    for room in ("MarkerSet", "ControllerSet", "ProbeSet", "ComponentSet"):
         if entries := o.objects(importer.model, room):
             importer.report.ignored.append(f"{room}: {len(entries)} entries")
     return importer.finish(partial)

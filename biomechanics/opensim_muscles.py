@@ -175,9 +175,7 @@ def _own(importer: o.OpenSimImporter, kind: str, constants: Any, damping: float)
 
 
 def _point(importer: o.OpenSimImporter, muscle: str, point: o.Element) -> Any:
-    body, R, p = importer.frame(point, "socket_parent_frame")
-    frame = importer.places[body]
-    place = Place(frame.body, frame.R @ R, frame.R @ p + frame.p)
+    place = importer.place(point, "socket_parent_frame")
     if point.tag == "MovingPathPoint":
         return _moving(importer, muscle, point, place)
     own = place.point(o.numbers_of(point, "location"))

@@ -340,6 +340,12 @@ class OpenSimImporter(Importer):
         """
         return self.locate(self._path(owner, text_of(owner, socket)))
 
+    def place(self, owner: Element, socket: str) -> Place:
+        """Return the frame in a socket of a component, in the description's bodies; see `frame`."""
+        body, R, p = self.frame(owner, socket)
+        place = self.places[body]
+        return Place(place.body, place.R @ R, place.R @ p + place.p)
+
     def locate(self, path: str) -> tuple[str, Vector, Vector]:
         """Return the body of a frame by its path, and the frame's rotation and origin (m) in the body."""
         chain: list[Element] = []

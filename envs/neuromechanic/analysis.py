@@ -161,8 +161,8 @@ def posture(animal: Neuromechanic, q: ArrayLike, wrench: ArrayLike | None = None
 
 
 def refuse_contacts(animal: Neuromechanic) -> None:
-    """Raise ValueError if the model has contacts, which make the rate discontinuous."""
-    if animal.model.contacts:
+    """Raise ValueError if the model has rigid contacts, which make the rate discontinuous."""
+    if animal.model.counts["contacts"]:
         raise ValueError(f"model must have no contacts: pin the points {', '.join(animal.model.contacts)} instead")
 
 

@@ -60,9 +60,9 @@ class Neuromechanic(Animal):
 
     {signals}
 
-    Excitations, muscle forces, neurons and reactions refer to the beginning of the last time step, contact forces and
-    modes to the whole step. Powers, torques and forces of joints refer to the present time, with the contacts of the
-    last step.
+    Excitations, muscle forces, neurons and reactions refer to the beginning of the last time step, forces and modes of
+    rigid contacts to the whole step. Powers, torques and forces of joints and compliant contacts refer to the present
+    time, with the rigid contacts of the last step.
 
     A row starts at rest in the model's start posture by default. These start values can be set: ``q``, ``v``, ``n``
     (states of control modules, then of leaky neurons), ``activation``, ``fibre_length`` (by default, fibres are at
@@ -108,7 +108,9 @@ class Neuromechanic(Animal):
         "joint_rate": Signal("(n,)", "rad/s", "``v``", "v"),
         "muscle_force": Signal("(m,)", "N", "tendon force along the path", "force"),
         "neurons": Signal("(k,)", "", "outputs of neurons", "neuron"),
-        "contact_mode": Signal("(c,)", "", "0 apart, 1 sticks, 2 slips, 3 slips against the tangent", "mode"),
+        "contact_mode": Signal(
+            "(c,)", "", "of rigid contacts: 0 apart, 1 sticks, 2 slips, 3 slips against the tangent", "mode"
+        ),
         "module_state": Signal("(s,)", "", "of control modules", lambda self, rows: rows["n"][:, : self._controlled]),
         "neuron_state": Signal(
             "(l,)", "", "of leaky neurons, before the shape", lambda self, rows: rows["n"][:, self._controlled :]
@@ -137,8 +139,8 @@ class Neuromechanic(Animal):
         ),
         "quaternion": Signal("(b, 4)", "1", "attitude w, x, y, z of ball joints and free bodies in their parents"),
         "centre": Signal("(3,)", "m", "centre of mass", lambda self, rows: self._each(rows, "centre")),
-        "energy": Signal("()", "J", "kinetic energy, and potentials of gravity and joint springs, without limits"),
-        "contact_force": Signal("(c, 3)", "N", "force of the ground on the contacts, in world coordinates"),
+        "energy": Signal("()", "J", "kinetic energy, and potentials of gravity and joint springs only"),
+        "contact_force": Signal("(c, 3)", "N", "force of the surfaces on the contacts, in world coordinates"),
         "contact_point": Signal(
             "(c, 3)", "m", "positions of the contacts", lambda self, rows: self._each(rows, "contact_point")
         ),
@@ -193,6 +195,7 @@ class Neuromechanic(Animal):
             "semi_implicit" if scheme in VARIABLE else scheme,
             self.contacts,
             CURVES=bool(arrays["curves"].any()),
+            ELASTIC=counts["elastics"] > 0,
             FOLLOWERS=counts["links"] > counts["bodies"],
             LIMITS=counts["limits"] > 0,
             WINDING=bool(arrays["winds"].any()),
@@ -330,7 +333,7 @@ class Neuromechanic(Animal):
         return twin
 
     def rate(self, row: NDArray[Any], z: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
-        """Compute the rate of the state vector (Eq. 3), without contacts, which act on whole time steps.
+        """Compute the rate of the state vector (Eq. 3), without rigid contacts, which act on whole time steps.
 
         Args:
             row ((1,) record): State with inputs, wrenches and past signals.
@@ -364,11 +367,12 @@ class Neuromechanic(Animal):
             dict: Arrays for n joints, b bodies (followers last), m muscles, c pins or contacts, k neurons, r motors, w
                 wrenches and d delayed signals:
 
-                * dynamics: ``M`` (n, n), ``bias`` (n,) without muscles, ``tau`` (n,), ``qdd`` (n,) without contacts,
-                  ``joint_torque`` (n,)
+                * dynamics: ``M`` (n, n), ``bias`` (n,) without muscles, ``tau`` (n,), ``qdd`` (n,) without rigid
+                  contacts, ``joint_torque`` (n,)
                 * muscles and motors: ``arm`` (m, n), ``length``, ``rate``, ``force``, ``excitation`` (m,), ``motor``
                   (r,)
-                * pins and contacts: ``J`` (c, n), ``drift``, ``reaction`` (c,), ``contact_point`` (c, 3)
+                * pins and contacts: ``J`` (c, n), ``drift``, ``reaction`` (c,), ``contact_point`` (c, 3); only of
+                  compliant contacts: ``contact_gap`` (c,), ``contact_force`` (c, 3), ``contact_torque`` (c, n)
                 * bodies: ``turn`` (b, 3, 3), ``origin`` (b, 3), ``S`` (b, 6), ``follow`` (b, 4), ``centre`` (3,)
                 * wrenches: ``wrench`` (w, 6), ``wrench_torque`` (w, n)
                 * nerves: ``neuron`` (k,), ``delayed`` (d,), present values of delayed signals
@@ -391,12 +395,18 @@ class Neuromechanic(Animal):
         shapes |= {"motor": (counts["motors"],), "push": (counts["pushes"],)}
         shapes |= dict.fromkeys(("length", "rate", "fibre", "force", "excitation", "slope"), (m,))
         shapes |= dict.fromkeys(("drift", "reaction"), (c,)) | {"delayed": (counts["delays"],)}
+        shapes |= {"touch": (counts["touches"],), "way": (counts["elastics"], n), "elastic": (counts["elastics"],)}
         result = {name: work[name][tuple(map(slice, shape))].copy() for name, shape in shapes.items()}
         result["follow"][:n] = [0.0, 1.0, 0.0, 0.0]
         moments = result["body_inertia"].sum(0)
         arrays = self.model.arrays
         body, at = arrays["contact_body"], arrays["contact_at"]
+        touch = result.pop("touch")
         points = result["origin"][body] + np.einsum("cij,cj->ci", result["turn"][body], at)
+        points = touch[:, 2:5] if len(touch) else points
+        pulls = result.pop("elastic")[:, :1] * result.pop("way")
+        contacts = {"contact_gap": touch[:, 0], "contact_force": touch[:, 5:]}
+        contacts |= {"contact_torque": pulls[: 3 * len(touch)].reshape(-1, 3, n).sum(1)}
         torque = result["arm"].T @ result["force"]
         np.add.at(torque, arrays["motor"][:, 0], result["motor"])
         torque -= row["damping"][0] * arrays["damping"] * row["v"][0]
@@ -413,24 +423,28 @@ class Neuromechanic(Animal):
             wrench[w] = np.concatenate([np.cross(place, turn @ force) + turn @ moment, turn @ force])
             wrench_torque[w] = at_joints(result, arrays, b, wrench[w])
         places = {"centre": moments[1:4] / moments[0], "contact_point": points, "joint_torque": torque}
-        return result | places | {"wrench": wrench, "wrench_torque": wrench_torque}
+        return result | places | contacts | {"wrench": wrench, "wrench_torque": wrench_torque}
 
     def joint_force(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Compute the total force of the parent on each body, including muscles, in the world, (B, n, 3) N."""
-        arrays, contact = self.model.arrays, self.contact_force(rows)
+        arrays, rigid = self.model.arrays, self.contact_force(rows)[:, : self.model.counts["contacts"]]
         parent, coordinate, result = arrays["parent"], arrays["coordinate"], np.zeros((*rows["q"].shape, 3))
         for r in range(len(rows)):
             k = self.mechanics(rows[r : r + 1])
             outside, touch = np.zeros((len(parent), 3)), np.zeros(rows["q"].shape[1])
             np.add.at(outside, arrays["wrench_body"], k["wrench"][:, 3:])
-            np.add.at(outside, arrays["contact_body"], contact[r])
-            for at, body, force in zip(k["contact_point"], arrays["contact_body"], contact[r], strict=True):
+            np.add.at(outside, arrays["contact_body"], rigid[r])
+            for at, body, force in zip(
+                k["contact_point"][: len(rigid[r])], arrays["contact_body"], rigid[r], strict=True
+            ):
                 touch += at_joints(k, arrays, body, np.concatenate([np.cross(at, force), force]))
-            for bodies, axis, force in zip(arrays["pin_body"], arrays["pin_axis"], k["reaction"], strict=True):
+            pairs = np.concatenate([arrays["pin_body"], arrays["touch_body"]])
+            pulls = np.concatenate([k["reaction"][:, None] * arrays["pin_axis"], k["contact_force"]])
+            for bodies, force in zip(pairs, pulls, strict=True):
                 for body, sign in zip(bodies, (1.0, -1.0), strict=True):
                     if body >= 0:
-                        outside[body] += sign * force * axis
-            qdd = k["qdd"] + (np.linalg.solve(k["M"], touch) if len(contact[r]) else 0.0)
+                        outside[body] += sign * force
+            qdd = k["qdd"] + (np.linalg.solve(k["M"], touch) if len(rigid[r]) else 0.0)
             # k["f"] does not contain the accelerations of bodies.
             moved = k["S"] * (k["follow"][:, 1] * qdd[coordinate])[:, None]
             for i in arrays["sequence"][parent[arrays["sequence"]] >= 0]:
@@ -453,7 +467,9 @@ class Neuromechanic(Animal):
         return np.array([self.mechanics(rows[i : i + 1])[name] for i in range(len(rows))])
 
     def contact_force(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Compute the force of the ground on each contact in the last step, (B, c, 3) N."""
+        """Compute the force on each contact, (B, c, 3) N: of rigid ones in the last step, of compliant ones now."""
+        if self.model.counts["touches"]:
+            return self._each(rows, "contact_force")
         frame = self.model.arrays["contact_frame"][:, : rows["impulse"].shape[2]]
         return np.sum(rows["impulse"][..., None] * frame, 2) / self.dt
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from ..core.kernels.jit import add_scaled, fetch_add, inlined, kernel, prange
 from ..core.kernels.maths import sincos
+from .elastic import RELEASES, elastic, imply, release
 from .muscles import PROPORTIONAL, SMOOTH, activation_rate, contract, contract_proportional
 from .nerves import CONSTANT, INPUT, leaky_neurons, make_neurons_exact, neurons, remember, signal, spline_motion
 from .paths import paths
@@ -64,6 +65,9 @@ def ground_acceleration(t, x, time):
 
 LIMITS = True
 """Whether joints can have limits; `variant` removes their code otherwise."""
+
+ELASTIC = True
+"""Whether there can be compliant contacts or bushings; `variant` removes their code otherwise."""
 
 
 @kernel
@@ -177,6 +181,8 @@ def forces(t, k, x, z, time, fraction, module):
             m0, m1, m2 = rotate(k.turn[b], m0, m1, m2)
         push(t, k, b, px, py, pz, f0, f1, f2, k.tau[:])
         add_wrench(t, k, b, m0, m1, m2, 0.0, 0.0, 0.0, k.tau[:])
+    if ELASTIC:
+        elastic(t, k, x, v)
     paths(t, k, q, v)
     contract_muscles(t, k, x, z)
     leaky_neurons(t, k, z)
@@ -286,10 +292,15 @@ def state_rate(t, k, x, z, time, fraction, module):
 
 @inlined
 def make_damping_implicit(t, k, x, dt):
-    """Add dt times the damping of joints, their limits and muscles, dF/dldot r r', to the mass matrix ``k.M``."""
+    """Add dt times the damping of joints, their limits and muscles, dF/dldot r r', to the mass matrix ``k.M``.
+
+    `elastic.imply` does this for compliant contacts and bushings.
+    """
     n = t.bodies
     for i in range(n):
         k.M[i, i] += dt * x.damping * t.damping[i]
+    for i in range(t.elastics if ELASTIC else 0):
+        imply(t, k, x.z[n : 2 * n], i, dt, 1.0)
     for j in range(t.limits if LIMITS else 0):
         i = t.limit_joint[j]
         k.M[i, i] += dt * limit_torque(t.limit[j], x.z[i], x.z[n + i])[1]
@@ -315,6 +326,17 @@ def make_fibres_implicit(t, k, x, dt):
             k.dz[j] = rate / (1.0 - dt * min((k.fibre_rate[m] - rate) / h, 0.0))
 
 
+@kernel
+def settle(t, k, z, time, dt):
+    """Apply `accelerate` again without the compliant contacts that would pull, if there are any."""
+    for _ in range(RELEASES):
+        if not release(t, k, z[t.bodies : 2 * t.bodies], dt):
+            return True
+        if not accelerate(t, k, z, time):
+            return False
+    return True
+
+
 collide: Any = None
 """`contact.collide` for models with contacts, set by `variant`."""
 
@@ -335,6 +357,8 @@ def semi_implicit(t, k, x, dt, module):
     keep_signals(t, k, x)
     make_damping_implicit(t, k, x, dt)
     if not accelerate(t, k, z, x.time):
+        return False
+    if ELASTIC and not settle(t, k, z, x.time, dt):
         return False
     if collide is not None:
         collide(t, k, x, dt)

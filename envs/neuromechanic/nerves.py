@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from ..core.kernels.jit import inlined, kernel, uncached
 from ..core.kernels.maths import exp, log
+from .elastic import GAP, PRESS
 from .skeleton import place, point_motion
 
 LINEAR, SIGMOID, TANH, HEAVISIDE, SATURATE = 0, 1, 2, 3, 4
@@ -84,10 +85,14 @@ def signal(t, k, x, z, time, kind, index):
         v0, v1, v2, _, _, _ = point_motion(k, index // 3, o[0], o[1], o[2])
         return v0 if index % 3 == 0 else v1 if index % 3 == 1 else v2
     if kind == HEIGHT:
+        if t.touches > 0:
+            return k.touch[index, GAP]
         px, py, pz = place(k, t.contact_body[index], t.contact_at[index])
         normal = t.contact_frame[index, 0]
         return normal[0] * px + normal[1] * py + normal[2] * pz - t.contact_height[index]
     if kind == PRESSURE:
+        if t.touches > 0:
+            return k.touch[index, PRESS]
         return x.impulse[index * t.contact_rows] / t.interval[0]
     return 0.0
 

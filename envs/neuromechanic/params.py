@@ -37,6 +37,8 @@ def row_parameters(model: Model, dt: float) -> dict[str, Option]:
         for name, part in (("strength", "muscles"), ("friction", "contacts"), ("delay", "delays"))
         if counts[part] == 0
     }
+    if counts["touches"]:
+        idle.discard("friction")
     if not model.arrays["damping"].any():
         idle.add("damping")
     parameters = {name: option for name, option in PHYSICAL.items() if name not in idle}

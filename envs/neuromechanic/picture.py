@@ -107,7 +107,8 @@ def _reactions(view: Panel, animal: Neuromechanic, row: NDArray[Any], reach: flo
     arrays = animal.model.arrays
     weight = float(np.sum(arrays["mass"]) * np.linalg.norm(arrays["gravity"])) or 1.0
     forces, points = animal.contact_force(row)[0], animal.signal(row, "contact_point")[0]
-    for force, point, mode in zip(forces, points, row["mode"][0], strict=True):
+    modes = row["mode"][0] if row["mode"].size else np.zeros(len(forces))
+    for force, point, mode in zip(forces, points, modes, strict=True):
         if force.any():
             view.arrow(point[:2], 0.4 * reach / weight * force[:2], c.GOAL, 3.0)
         if mode >= SLIP:
@@ -456,6 +457,7 @@ def bones(animal: Neuromechanic, k: dict[str, NDArray[Any]]) -> list[tuple[int, 
             points = [2.0 * arrays["centre"][i], *arrays["point_at"][arrays["point_body"] == i]]
             points += list(arrays["wrench_at"][arrays["wrench_body"] == i])
             points += list(arrays["contact_at"][arrays["contact_body"] == i])
+            points += list(arrays["touch_at"][arrays["touch_body"] == i])
             points += [
                 at[side]
                 for at, b in zip(arrays["pin_at"], arrays["pin_body"], strict=True)

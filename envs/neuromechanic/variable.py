@@ -227,7 +227,7 @@ class _Row:
                     METHODS[animal.scheme],
                     dense_output=True,
                     events=events,
-                    max_step=dt if len(self.modes) else np.inf,  # longer steps would miss short contacts
+                    max_step=dt if animal.model.contacts else np.inf,  # longer steps would miss short contacts
                     rtol=animal.tolerance,
                     atol=1e-3 * animal.tolerance,
                 )

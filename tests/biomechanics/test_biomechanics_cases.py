@@ -71,6 +71,19 @@ def test_lengths_arms_and_forces_are_opensims(name):
         assert np.abs(k["force"] - force).max() < 0.01  # measured: 0.006 with Millard's curves, 2e-4 with De Groote's
 
 
+@pytest.mark.full
+def test_accelerations_by_elastic_forces_are_opensims():
+    case = json.loads((OPENSIM / "elastic.json").read_text())
+    animal = Neuromechanic(import_model(OPENSIM / "elastic.osim")[0])
+    row, place, touches = animal.rows(1), [case["names"].index(joint) for joint in animal.model.bodies], 0
+    for q, v, qdd in zip(*(np.array(case[key])[:, place] for key in ("q", "v", "qdd")), strict=True):
+        row["q"], row["v"] = q, v
+        k = animal.mechanics(row)
+        touches += np.count_nonzero(k["contact_force"].any(1))
+        assert np.abs(k["qdd"] - qdd).max() < 1e-10 * np.abs(qdd).max()  # measured: 1e-14
+    assert touches > len(case["q"])
+
+
 def body(parent="ground", **joint):
     return {"parent": parent, "joint": {"type": "revolute", "axis": [0, 0, 1]} | joint, "inertial": {"mass": 1.0}}
 
@@ -173,6 +186,14 @@ WRAP = (
 ON_GROUND = '<Ground name="ground"><WrapObjectSet><objects><WrapSphere name="w"/></objects></WrapObjectSet></Ground>'
 
 
+TOUCH = """<HuntCrossleyForce name="h"><HuntCrossleyForce::ContactParametersSet name="contact_parameters"><objects>
+<HuntCrossleyForce::ContactParameters><geometry>{}</geometry></HuntCrossleyForce::ContactParameters></objects>
+</HuntCrossleyForce::ContactParametersSet></HuntCrossleyForce></objects></ForceSet><ContactGeometrySet><objects>
+<ContactMesh name="mesh"/><ContactHalfSpace name="floor"><socket_frame>/ground</socket_frame></ContactHalfSpace>
+<ContactSphere name="ball"><socket_frame>/bodyset/b</socket_frame><radius>0.1</radius></ContactSphere></objects>
+</ContactGeometrySet>"""
+
+
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
@@ -187,6 +208,9 @@ ON_GROUND = '<Ground name="ground"><WrapObjectSet><objects><WrapSphere name="w"/
         ("0.01 0.01 0.01 0 0 0", "0.01 0.01 0.01", "inertia of b must be 6 numbers"),
         ('<Coordinate name="x"/>', "", "must have 1 coordinates, got 0"),
         ("/bodyset/b<", "/bodyset/c<", "frame '/bodyset/c' is not known"),
+        ("</objects></ForceSet>", TOUCH.format("s"), "no contact geometry 's'"),
+        ("</objects></ForceSet>", TOUCH.format("mesh"), "its surface 'mesh' is a ContactMesh"),
+        ("</objects></ForceSet>", TOUCH.format("ball floor"), "stiffness must be a number"),
         (
             '<Coordinate name="x"/>',
             '<Coordinate name="x"><prescribed>true</prescribed><prescribed_function><Sine/></prescribed_function>'

@@ -61,19 +61,22 @@ def build(description: Mapping[str, Any], modules: Mapping[str, Module]) -> dict
     leaky, delays, neurons = neuron_arrays(top["neuron"], names, arrays)
     arrays |= neurons | reading_arrays(modules, names, leaky) | motor_arrays(top["motor"], names)
     arrays |= _pins(top["pin"], names, arrays["joint"])
-    arrays |= _contacts(top["contact"], names, bool(top["pin"]))
+    rigid, compliant = _contacts(top["contact"], names, bool(top["pin"]))
+    arrays |= rigid | compliant
     wrench, wrenches = _wrenches(top["wrench"], names)
     arrays |= wrenches
     inputs = tuple(names.entries["input"])
     if not names.declared and len(inputs) > 1:
         raise ValueError(f"model.inputs is missing: it must list them in the order of the drive: {listed(inputs)}")
     sized = {"bodies": joints, "muscles": top["muscle"], "neurons": top["neuron"], "inputs": inputs, "wrenches": wrench}
-    sized |= {"contacts": top["contact"], "leaky": leaky, "pulses": pulse}
+    sized |= {"leaky": leaky, "pulses": pulse}
     own = {"pins": "pin_rate", "delays": "delayed", "motors": "motor", "fits": "fit_mean", "reads": "read"}
     own |= {"links": "parent", "pushes": "push", "balls": "ball", "limits": "limit_joint"}
+    own |= {"contacts": "contact_body", "touches": "touch_body"}
     counts = {name: len(value) for name, value in (sized | {name: arrays[key] for name, key in own.items()}).items()}
     counts |= {name: int(np.sum(arrays[key] >= 0)) for name, key in (("active", "activation"), ("fibres", "fibre"))}
     planar = any("tangent" in contact for contact in top["contact"].values())
+    counts["elastics"] = 3 * counts["touches"]
     counts |= {"contact_rows": 2 if planar else 3, "states": states + len(leaky), "outputs": outputs}
     counts["size"] = 2 * counts["bodies"] + counts["states"] + counts["active"] + counts["fibres"]
     kinds = {"muscles": "muscle", "neurons": "neuron", "wrenches": "wrench", "pins": "pin", "contacts": "contact"}
@@ -328,19 +331,45 @@ def _motion(motion: Any, count: int, path: str, names: Names) -> list[int]:
     return splines
 
 
-def _contacts(tables: Tables, names: Names, pinned: bool) -> Arrays:
-    rows = []
-    for name in tables if pinned else ():
-        raise ValueError(f"contact.{name}: contacts and pins exclude each other; remove the tables pin or contact")
-    if len({"tangent" in table for table in tables.values()}) > 1:
-        name = next(iter(tables))
-        raise ValueError(f"contact.{name}.tangent must be given for all contacts (planar model) or none")
-    for name, contact in CONTACT.read_all("contact", tables, names).items():
+def _contacts(tables: Tables, names: Names, pinned: bool) -> tuple[Arrays, Arrays]:
+    """Return the arrays of rigid and of compliant contacts; a model has contacts of one type."""
+    rows, touches = [], []
+    contacts = CONTACT.read_all("contact", tables, names)
+    for name, contact in contacts.items():
+        if len({each["type"] for each in contacts.values()}) > 1:
+            raise ValueError(f"contact.{name}.type must be the same for all contacts, got {contact['type']!r}")
+        if contact["type"] == "compliant":
+            touches.append(_touch(contact, tables[name].get("to", ("ground",))[0], names))
+            continue
+        if pinned:
+            raise ValueError(f"contact.{name}: contacts and pins exclude each other; remove the tables pin or contact")
+        if len({"tangent" in table for table in tables.values()}) > 1:
+            raise ValueError(f"contact.{name}.tangent must be given for all contacts (planar model) or none")
         (body, at), normal, tangent = contact["point"], contact["normal"], contact["tangent"]
         direction = np.eye(3)[np.argmin(np.abs(normal))] if tangent is None else tangent
         side = across(direction, normal, f"contact.{name}.tangent", tables[name].get("tangent"))
         rows.append({**contact, "body": body, "at": at, "frame": [normal, side, np.cross(normal, side)]})
-    return columns(rows, "body at frame height friction", "contact_")
+    arrays = columns(rows, "body at frame height friction", "contact_")
+    return arrays, columns(touches, "body at radius normal law", "touch_")
+
+
+_LAW = ["stiffness", "dissipation", "share", "friction", "static_friction", "viscous_friction", "transition_velocity"]
+
+
+def _touch(contact: dict[str, Any], frame: str, names: Names) -> dict[str, Any]:
+    """Return the constants of a compliant contact with a surface in a body or ``frame``."""
+    (body, at), (other, to) = contact["point"], contact["to"]
+    _, R, _ = names.frames.get(frame, (other, np.eye(3), np.zeros(3)))
+    normal = R @ contact.get("normal", np.zeros(3))
+    if contact["static_friction"] is None:
+        contact["static_friction"] = contact["friction"]
+    return {
+        "body": (body, other),
+        "at": (at, to + contact.get("height", 0.0) * normal),
+        "radius": (contact["radius"], contact["to_radius"] or 0.0),
+        "normal": normal,
+        "law": [contact[name] for name in _LAW],
+    }
 
 
 def _wrenches(tables: Tables, names: Names) -> tuple[NDArray[np.float64], Arrays]:

@@ -21,13 +21,14 @@ Arrays = dict[str, NDArray[Any]]
 
 _COUNTS = """
 bodies links muscles active fibres neurons inputs wrenches pins contacts contact_rows delays depth motors fits limits:
-states outputs size leaky reads pushes balls pulses:
+states outputs size leaky reads pushes balls pulses touches elastics:
 """
 """Numbers of the model's parts, the first fields of its record."""
 
 # In the tables below, each line has names and their shape: numbers or padded counts. Padded counts are b for bodies, l
 # for bodies with followers, d for coefficients and g for pieces of curves, e for points and wraps of a path, z for the
-# state vector, ring for past signals, and c for other parts. The type is float unless the line says int.
+# state vector, ring for past signals, s for directions of elastic forces, and c for other parts. The type is float
+# unless the line says int.
 
 ARRAYS = """
 gravity platform: 3  # m/s^2; direction of the ground's motion, 0 for none
@@ -97,6 +98,11 @@ contact_body: int c
 contact_at: c 3  # m
 contact_frame: c 3 3  # rows: normal, tangent, their cross product
 contact_height contact_friction: c  # m, 1
+touch_body: int c 2  # of compliant contacts: bodies of the sphere and of the other surface
+touch_at: c 2 3  # m
+touch_radius: c 2  # m; 0 for a plane
+touch_normal: c 3  # of a plane, in its body
+touch_law: c 7  # constants of `elastic`
 push: int c 4  # wrench, its component, signal
 wrench_body: int c
 wrench_at: c 3  # m
@@ -160,6 +166,9 @@ J: c b
 drift: c
 MJ: c b
 schur: c c
+way: s b  # directions of elastic forces
+elastic: s 3  # their forces, stiffness and damping: N, N/m, N s/m
+touch: c 8  # of compliant contacts: gap (m), normal force (N), point (3,) m, force (3,) N
 reaction: c
 dz: z  # rate of the state vector
 free friction: c  # of contacts: m/s, 1
@@ -236,7 +245,12 @@ def pack(
     past = counts["depth"] * counts["delays"]
     wide = _power(4, arrays["curve_piece"].shape[1]), _power(8, counts["links"]), _power(8, int(paths))
     sizes = dict(zip("dle", wide, strict=True)) | {"b": b, "c": c, "c+1": c + 1, "4c": 4 * c}
-    sizes |= {"g": _power(c, len(arrays["curve_x"])), "z": 2 * b + 3 * c, "ring": _power(256, past) if past else 1}
+    sizes |= {
+        "s": _power(1, counts["elastics"]),
+        "g": _power(c, len(arrays["curve_x"])),
+        "z": 2 * b + 3 * c,
+        "ring": _power(256, past) if past else 1,
+    }
     table = np.zeros(1, [(name, "i8") for name in counted] + _fields(ARRAYS, sizes))
     for name in counted:
         table[name] = counts[name]

@@ -276,7 +276,10 @@ def _check_shape(shape: Mapping[str, Any], path: str) -> None:
 
 
 def _check_contact(contact: Mapping[str, Any], path: str) -> None:
-    expect(contact["point"][0] >= 0, f"{path}.point", "be on a body", "ground")
+    bodies = contact["point"][0], contact.get("to", (-1,))[0]
+    expect(max(bodies) >= 0, f"{path}.point", "be on a body", "ground")
+    if contact["type"] == "compliant":
+        expect(bodies[0] != bodies[1], f"{path}.to", "be on another body than point", bodies[1])
 
 
 def _check_pulse(pulse: Mapping[str, Any], path: str) -> None:
@@ -306,6 +309,7 @@ _SHAPES = Per("type", {"sum": {"type": "linear"}, "spindle": _RATE, "golgi": _RA
 _RANGES = Per("type", {"revolute": (-math.pi, math.pi), "prismatic": (-10.0, 10.0)})
 _TENDONS = ("rigid_tendon", "compliant_tendon")
 _HILL, _SHORT, _HINGES = (*_TENDONS, "short_range"), ("short_range",), ("revolute", "prismatic")
+_RIGID, _COMPLIANT = ("rigid",), ("compliant",)
 _ORGANS, _SPINDLE, _BOUNDED = ("spindle", "golgi"), ("spindle",), ("heaviside", "saturate")
 _DELAY = number(0.0, LONGEST_DELAY)
 _POWER = number(0.01, 10.0)
@@ -509,11 +513,30 @@ PIN = Table(
     Key("motion", later("0 or `spline.NAME`, or a list"), 0, "", "prescribed distance by direction, or position"),
 )
 CONTACT = Table(
-    Key("tangent", DIRECTION, OPTIONAL, "", "direction of friction in planar models; for all contacts or none"),
-    Key("point", POINT, REQUIRED, "m", "point on a body that can touch the surface"),
-    Key("normal", DIRECTION, (0.0, 1.0, 0.0), "", "normal of the surface"),
-    Key("height", NUMBER, 0.0, "m", "height of the surface along the normal"),
+    Key("type", choice("rigid", "compliant"), "rigid", "", "a point that does not sink in, or an elastic sphere"),
+    Key("tangent", DIRECTION, OPTIONAL, "", "direction of friction in planar models; for all contacts or none", _RIGID),
+    Key("point", POINT, REQUIRED, "m", "point on a body that can touch the surface, or the centre of the sphere"),
+    Key("radius", POSITIVE, REQUIRED, "m", "radius of the sphere", _COMPLIANT),
+    Key("to", POINT, ("ground", 0, 0, 0), "m", "point on the plane, or the centre of the other sphere", _COMPLIANT),
+    Key("to_radius", POSITIVE, OPTIONAL, "m", "radius of the other sphere; a plane without it", _COMPLIANT),
+    Key(
+        "normal",
+        DIRECTION,
+        (0.0, 1.0, 0.0),
+        "",
+        "normal of the surface; of a compliant one in the frame of `to`",
+        beside="no to_radius",
+    ),
+    Key("height", NUMBER, 0.0, "m", "height of the surface along the normal", beside="no to_radius"),
     Key("friction", _LEAST, REQUIRED, "1", "Coulomb friction coefficient"),
+    Key(
+        "static_friction", _LEAST, OPTIONAL, "1", "friction coefficient before sliding; default `friction`", _COMPLIANT
+    ),
+    Key("viscous_friction", _LEAST, 0.0, "s/m", "friction coefficient per velocity of slip", _COMPLIANT),
+    Key("transition_velocity", POSITIVE, 0.01, "m/s", "slip at which static friction is largest", _COMPLIANT),
+    Key("stiffness", POSITIVE, REQUIRED, "Pa", "effective modulus of both surfaces", _COMPLIANT),
+    Key("dissipation", _LEAST, 0.0, "s/m", "loss of speed per speed, of slow impacts", _COMPLIANT),
+    Key("share", number(0.0, 1.0), 0.5, "1", "share of the indentation that the sphere takes", _COMPLIANT),
     check=_check_contact,
 )
 PULSE = Table(
@@ -546,7 +569,7 @@ MODEL = Table(
     Key("spline", tables("spline"), {}, "", "prescribed functions of time"),
     Key("motor", tables("motor"), {}, "", "torques or forces on joints"),
     Key("pin", tables("pin"), {}, "", "constraints on points and joints"),
-    Key("contact", tables("contact"), {}, "", "points that can touch a surface; not possible with pins"),
+    Key("contact", tables("contact"), {}, "", "points that can touch a surface; rigid ones are not possible with pins"),
     Key("wrench", tables("wrench"), {}, "", "external forces and moments"),
     Key("platform", later("table"), {}, "", "motion of the ground"),
 )

@@ -1,0 +1,146 @@
+"""Compliant contact and bushings against closed forms."""
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+
+from gymnosoma.biomechanics import induced_accelerations
+from gymnosoma.envs import simulate
+from gymnosoma.envs.neuromechanic import Neuromechanic, load
+
+pytestmark = pytest.mark.full
+
+MASS, RADIUS, MODULUS = 2.0, 0.05, 1e7
+
+
+def slide(axis, parent="ground", **more):
+    return {"parent": parent, "joint": {"type": "prismatic", "axis": axis}} | more
+
+
+def ball(gravity=9.81, **law):
+    """A sphere of 2 kg that moves in a plane above the ground."""
+    contact = {"type": "compliant", "point": ["y", 0, 0, 0], "radius": RADIUS, "stiffness": MODULUS, "friction": 0.0}
+    return {
+        "schema": 1,
+        "gravity": [0, -gravity, 0],
+        "body": {"x": slide([1, 0, 0]), "y": slide([0, 1, 0], "x", inertial={"mass": MASS})},
+        "contact": {"foot": contact | law},
+    }
+
+
+@pytest.mark.term
+def test_a_sphere_sinks_in_as_hertz_says():
+    run = simulate(Neuromechanic(ball(dissipation=2.0)), np.zeros(0), 1.0, start={"q": [0, RADIUS]})
+    depth = (0.75 * MASS * 9.81 / (np.sqrt(RADIUS) * MODULUS)) ** (2 / 3)
+    assert RADIUS - run["q"][-1, 1] == pytest.approx(depth, rel=1e-6)
+    assert run["contact_force"][-1, 0] == pytest.approx([0.0, MASS * 9.81, 0.0], rel=1e-9)
+    assert run["contact_point"][-1, 0] == pytest.approx([0.0, -0.5 * depth, 0.0], rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "dt", "error"), [("rk4", 1e-5, 1e-6), ("dop853", 1e-4, 1e-3), ("semi_implicit", 1e-5, 0.02)]
+)
+def test_a_rebound_loses_the_energy_of_hunt_and_crossley(scheme, dt, error):
+    """Energy gives the depth without dissipation; dividing the acceleration by the velocity gives the rebound."""
+    speed = 0.7
+    for dissipation in (0.0, 0.5):
+        animal = Neuromechanic(ball(0.0, dissipation=dissipation), dt, scheme=scheme)
+        run = simulate(animal, np.zeros(0), 0.02, every=dt, start={"q": [0, RADIUS + 1e-4], "v": [0.0, -speed]})
+        a, after = 1.5 * dissipation, speed
+        if dissipation == 0.0:
+            depth = (15 * MASS * speed**2 / (16 * np.sqrt(RADIUS) * MODULUS)) ** 0.4
+            assert RADIUS - run["q"][:, 1].min() == pytest.approx(depth, rel=error)
+        else:
+            before = speed - np.log1p(a * speed) / a
+            after = brentq(lambda u, a=a, before=before: -u - np.log1p(-a * u) / a - before, 1e-6, speed)
+            assert after < 0.8 * speed
+        assert run["v"][-1, 1] == pytest.approx(after, rel=error)
+
+
+def test_friction_is_stribecks():
+    law = {"friction": 0.4, "static_friction": 0.9, "viscous_friction": 0.3, "transition_velocity": 0.1}
+    animal = Neuromechanic(ball(**law))
+    row = animal.rows(1)
+    row["q"] = [0.0, RADIUS - 1e-3]
+    for slip in (-0.05, 0.1, 0.3, 2.0):
+        row["v"], pace = [slip, 0.0], abs(slip) / 0.1
+        ratio = min(pace, 1.0) * (0.4 + 2 * 0.5 / (1 + pace**2)) + 0.3 * abs(slip)
+        for factor in (1.0, 0.5):
+            row["friction"] = factor
+            drag, normal, _ = animal.mechanics(row)["contact_force"][0]
+            assert normal == pytest.approx(4 / 3 * MODULUS * np.sqrt(RADIUS) * 1e-3**1.5, rel=1e-12)
+            assert drag == pytest.approx(-factor * np.sign(slip) * ratio * normal, rel=1e-12)
+
+
+def test_a_hard_sphere_lands_and_leaves_without_pull():
+    """Its natural period is 0.05 ms. A wrench of twice the weight lifts it from rest with one gravity."""
+    model = ball(stiffness=1e9, dissipation=1.0, friction=0.8) | {"wrench": {"lift": {"body": "y"}}}
+    animal = Neuromechanic(model, 1e-3)
+    run = simulate(animal, np.zeros(0), 0.2, every=1e-3, start={"q": [0, RADIUS + 1e-3], "v": [0.1, 0.0]})
+    assert run.failure is None and np.abs(run["v"][-20:]).max() < 2e-3
+    assert np.abs(run["contact_force"][-20:, 0] - [0.0, MASS * 9.81, 0.0]).max() < 1.0
+    start = {"q": run["q"][-1], "wrench": [[0, 2 * MASS * 9.81, 0, 0, 0, 0]]}
+    up = simulate(animal, np.zeros(0), 0.1, every=1e-3, start=start)
+    assert up["v"][-1, 1] == pytest.approx(0.981, abs=0.02)
+    assert (up["contact_force"][5:] == 0.0).all()
+
+
+def pair():
+    """Two spheres on sliders, one on the ground's axis and the other on a hinge."""
+    model = ball()
+    model["body"]["arm"] = {"joint": {"type": "revolute", "axis": [0, 0, 1]}, "inertial": {"mass": 1.0}}
+    model["body"]["arm"]["inertial"]["inertia"] = [0.1, 0.1, 0.1]
+    model["contact"]["foot"] |= {"to": ["arm", 0.3, 0, 0], "to_radius": 0.1, "friction": 0.5, "dissipation": 0.2}
+    return model
+
+
+def test_accelerations_by_contact_add_up_and_joints_carry_the_rest():
+    animal = Neuromechanic(pair())
+    row = animal.rows(1)
+    row["q"], row["v"] = [0.28, 0.12, 0.1], [0.1, -0.4, 1.0]
+    k = animal.mechanics(row)
+    assert k["contact_gap"][0] < 0.0
+    induced = induced_accelerations(animal, row)
+    assert np.abs(induced["contact"]).min() > 1.0
+    total = sum(each.reshape(-1, 3).sum(0) for each in induced.values())
+    assert total == pytest.approx(k["qdd"], rel=1e-9)
+    ball_force, arm_force = animal.joint_force(row)[0, [1, 2]]
+    assert ball_force == pytest.approx([MASS * k["qdd"][0] - k["contact_force"][0, 0], 0.0, 0.0], abs=1e-6)
+    assert arm_force == pytest.approx(k["contact_force"][0] + [0.0, 9.81, 0.0], abs=1e-6)
+
+
+def test_neurons_sense_compliant_contacts():
+    model = ball()
+    model["neuron"] = {n: {"synapse": [{"from": f"contact.foot.{n}"}]} for n in ("height", "force")}
+    animal = Neuromechanic(model)
+    row = animal.rows(1)
+    for y in (RADIUS - 1e-3, RADIUS + 1e-3):
+        row["q"] = [0.0, y]
+        k = animal.mechanics(row)
+        assert k["neuron"] == pytest.approx([y - RADIUS, k["contact_force"][0, 1]])
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"radius": 0.0}, r"contact.foot.radius must be a number"),
+        ({"stiffness": -1.0}, r"contact.foot.stiffness must be a number"),
+        ({"share": 1.2}, r"contact.foot.share must be a number from 0 to 1, got 1.2"),
+        ({"tangent": [1, 0, 0]}, r"contact.foot.tangent is not known; allowed are type, point, radius"),
+        ({"to_radius": 0.1, "normal": [0, 1, 0]}, r"contact.foot.normal is not known"),
+        ({"to": ["y", 0, 0, 0]}, r"contact.foot.to must be on another body than point"),
+        ({"point": ["ground", 0, 0, 0]}, r"contact.foot.point must be on a body, got 'ground'"),
+        ({"type": "soft"}, r"contact.foot.type must be one of rigid, compliant, got 'soft'"),
+        ({"type": "rigid"}, r"contact.foot.radius is not known"),
+    ],
+)
+def test_wrong_contacts_are_refused(change, told):
+    with pytest.raises(ValueError, match=told):
+        load(ball(**change))
+
+
+def test_contacts_are_of_one_type():
+    model = ball()
+    model["contact"]["heel"] = {"point": ["y", 0, 0, 0], "friction": 0.5}
+    with pytest.raises(ValueError, match=r"contact.foot.type must be the same for all contacts, got 'compliant'"):
+        load(model)
