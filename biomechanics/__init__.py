@@ -42,10 +42,10 @@ READERS = {".osim": read_osim, ".xml": read_mujoco}
 
 
 def import_model(path: str | Path, partial: bool = False) -> tuple[dict[str, Any], Report]:
-    """Read an OpenSim (``.osim``, format 4) or MuJoCo (``.xml``) model.
+    """Read an OpenSim (``.osim``) or MuJoCo (``.xml``) model.
 
     Args:
-        path: Model file. MuJoCo files require the package ``mujoco``.
+        path: Model file. MuJoCo files require the package ``mujoco``, and OpenSim's formats before 4 ``opensim``.
         partial: Whether to leave out unsupported parts instead of raising an error.
 
     Returns:

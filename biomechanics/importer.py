@@ -9,6 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,14 @@ LARGEST_FILE = 16 << 20
 def valid_name(label: str) -> str:
     """Return a label with letters, digits, ``_`` and ``-`` only."""
     return re.sub(r"[^\w-]", "_", label)
+
+
+def installed(module: str) -> bool:
+    """Return whether a module of another program is installed."""
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
 
 
 @dataclass
@@ -174,8 +183,15 @@ class Importer:
         for name in idle_joints(self.body):
             if "axis" in self.body[name]["joint"]:
                 start = self.body[name]["joint"].get("start", 0.0)
-                self.report.refused.append(f"joint {name}: it moves no mass; with partial, it is fixed at {start:g}")
+                self.report.refused.append(
+                    f"joint {name}: it moves no mass; give one to {self.label_of(name)}, or use partial, "
+                    f"which fixes the joint at {start:g}"
+                )
                 self.lock(name, start)
+
+    def label_of(self, name: str) -> str:
+        """Return the source's name of the part that a body of the description stands for."""
+        return name
 
     def lock(self, name: str, start: float) -> None:
         """Fix a free joint and its followers at the positions for ``start`` (rad or m)."""

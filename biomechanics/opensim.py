@@ -102,7 +102,7 @@ def read_osim(source: str | Path, partial: bool = False) -> tuple[dict[str, Any]
     """Read an OpenSim model.
 
     Args:
-        source: File in OpenSim's format 4.
+        source: File in OpenSim's format 4, or in an older one if the package ``opensim`` is installed.
         partial: Whether to leave out unsupported parts instead of raising an error.
 
     Returns:

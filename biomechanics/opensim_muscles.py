@@ -6,6 +6,7 @@ here, are reported if they are not at their default.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from typing import Any
 
 import numpy as np
@@ -111,8 +112,8 @@ def muscle(importer: o.OpenSimImporter, force: o.Element) -> None:
     if path is None:
         raise ValueError("it has no GeometryPath")
     points = [_point(importer, name, point) for point in o.objects(path, "PathPointSet")]
-    entry: dict[str, Any] = {"path": points}
-    wraps = [_wrap(importer, wrap, len(points)) for wrap in o.objects(path, "PathWrapSet")]
+    entry: dict[str, Any] = {"path": [point for point in points if point is not None]}
+    wraps = [_wrap(importer, wrap, points) for wrap in o.objects(path, "PathWrapSet")]
     if surfaces := [wrap for wrap in wraps if wrap is not None]:
         entry["wraps"] = surfaces
         if len(surfaces) > 1:
@@ -175,6 +176,7 @@ def _own(importer: o.OpenSimImporter, kind: str, constants: Any, damping: float)
 
 
 def _point(importer: o.OpenSimImporter, muscle: str, point: o.Element) -> Any:
+    """Return a point of a path; None for one that is never active."""
     place = importer.place(point, "socket_parent_frame")
     if point.tag == "MovingPathPoint":
         return _moving(importer, muscle, point, place)
@@ -193,7 +195,10 @@ def _point(importer: o.OpenSimImporter, muscle: str, point: o.Element) -> Any:
     if not free:
         if low <= f["offset"] <= high:
             return own
-        raise ValueError(f"point {point.get('name')} is never active, because {coordinate} is locked out of its range")
+        importer.report.ignored.append(
+            f"point {point.get('name')} of {muscle}, never active, because {coordinate} is locked out of its range"
+        )
+        return None
     if "curve" in f:
         raise ValueError(
             f"point {point.get('name')} depends on {coordinate}, which follows another coordinate by a curve"
@@ -220,7 +225,7 @@ def _moving(importer: o.OpenSimImporter, muscle: str, point: o.Element, place: P
     return [body, *at.tolist()]
 
 
-def _wrap(importer: o.OpenSimImporter, wrap: o.Element, count: int) -> dict[str, Any] | None:
+def _wrap(importer: o.OpenSimImporter, wrap: o.Element, points: list[Any]) -> dict[str, Any] | None:
     name = o.text_of(wrap, "wrap_object")
     if name not in importer.wrap_objects:
         raise ValueError(f"the model has no wrap object {name!r}")
@@ -251,8 +256,9 @@ def _wrap(importer: o.OpenSimImporter, wrap: o.Element, count: int) -> dict[str,
         entry |= {"axis": R[:, 2].tolist(), "side": side, "length": o.number_of(shape, "length", 1.0)}
     own = importer.name(name, "cylinder", shape)
     importer.add("cylinder", own, entry)
+    count, present = len(points), [i + 1 for i, point in enumerate(points) if point is not None]
     first, last = o.numbers_of(wrap, "range", "-1 -1")
     first, last = 1.0 if first < 1.0 else first, float(count) if last < 1.0 else last
     if not (first < last <= count and first == int(first) and last == int(last)):
         raise ValueError(f"the range of its wrap {name!r} must be two of {count} points, got {first:g} and {last:g}")
-    return {"cylinder": own, "from": int(first) - 1, "to": int(last) - 1}
+    return {"cylinder": own, "from": bisect_left(present, first), "to": bisect_right(present, last) - 1}

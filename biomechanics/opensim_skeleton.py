@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from xml.etree import ElementTree
 
@@ -26,7 +27,7 @@ from gymnosoma.envs.neuromechanic import LARGEST
 from gymnosoma.envs.neuromechanic.model.reader import Names
 from gymnosoma.envs.neuromechanic.model.tables import CURVE
 
-from .importer import LARGEST_FILE, Importer, Place, value_of
+from .importer import LARGEST_FILE, Importer, Place, installed, value_of
 
 ELEMENT_BYTES = 256
 """Memory of an element per ``<`` of the text, bytes."""
@@ -61,15 +62,37 @@ def read_xml(path: Path, what: str) -> Element:
 
 
 def parse(path: Path) -> Element:
-    """Return the model element of a file of format 4."""
+    """Return the model element of a file of format 4, to which OpenSim converts older ones if it is installed."""
     root = read_xml(path, "model")
     version, model = root.get("Version", "0"), root.find("Model")
-    if model is None or not version.isdecimal() or int(version) < 40000:
+    if model is not None and version.isdecimal() and int(version) >= 40000:
+        return model
+    if model is None or not installed("opensim.simulation"):
         raise ValueError(
             f"model {str(path)!r} must be of OpenSim's format 4 (Version 40000 or more), got {shown(version)}: "
-            "open and save older files in OpenSim 4 to convert them"
+            "install OpenSim to convert it (pip install opensim), or save it in another installation by "
+            f'opensim.Model("{path.name}").printToXML("new.osim")'
         )
-    return model
+    with TemporaryDirectory() as folder:
+        new = Path(folder) / "model.osim"
+        opensim_model(path).printToXML(str(new))
+        return parse(new)
+
+
+def opensim_model(path: Path) -> Any:
+    """Return OpenSim's own model of a file; its messages are off.
+
+    Raises:
+        ValueError: If OpenSim cannot read it.
+    """
+    import opensim
+
+    opensim.Logger.removeFileSink()
+    opensim.Logger.setLevelString("Off")
+    try:
+        return opensim.Model(str(path))
+    except RuntimeError as error:
+        raise ValueError(f"model {str(path)!r} cannot be read by OpenSim: {error}") from None
 
 
 def text_of(element: Element, key: str, default: str = "") -> str:
@@ -446,6 +469,13 @@ class OpenSimImporter(Importer):
                 self.owner[coordinate] = name
                 where = {"type": joint["type"], "axis": [1.0, 0.0, 0.0]}
                 self.add_body(name, "ground", where | self.free(coordinate))
+
+    def label_of(self, name: str) -> str:  # noqa: D102
+        moved = {name}  # bodies come after their parents
+        for own, body in self.body.items():
+            if body["parent"] in moved or body["joint"].get("follows") in moved:
+                moved.add(own)
+        return next((f"body {label}" for label, place in self.places.items() if place.body in moved), name)
 
     def lock(self, name: str, start: float) -> None:  # noqa: D102
         super().lock(name, start)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping
-from contextlib import suppress
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,7 @@ from numpy.typing import NDArray
 
 from gymnosoma.envs.neuromechanic import Neuromechanic
 
-from .importer import valid_name
+from .importer import installed, valid_name
 
 Vector = NDArray[np.float64]
 Lengths = Callable[[Vector, dict[str, Vector]], dict[str, float]]
@@ -37,10 +35,9 @@ def check_lengths(animal: Neuromechanic, source: str | Path, postures: int = 20)
             is not installed.
     """
     program = "opensim.simulation" if Path(source).suffix.lower() == ".osim" else "mujoco"
-    with suppress(ModuleNotFoundError):
-        if find_spec(program) is not None:
-            return _check(animal, (_mujoco if program == "mujoco" else _opensim)(animal, str(source)), postures)
-    return []
+    if not installed(program):
+        return []
+    return _check(animal, (_mujoco if program == "mujoco" else _opensim)(animal, str(source)), postures)
 
 
 def _check(animal: Neuromechanic, measure: Lengths, postures: int) -> list[str]:
@@ -57,26 +54,13 @@ def _check(animal: Neuromechanic, measure: Lengths, postures: int) -> list[str]:
 
 
 def _opensim(animal: Neuromechanic, source: str) -> Lengths:
-    import opensim
+    from .compare import OpenSim
 
-    level = opensim.Logger.getLevelString()
-    opensim.Logger.setLevelString("Off")
-    model = opensim.Model(source)
-    state = model.initSystem()
-    opensim.Logger.setLevelString(level)
-
-    def named(things: Any) -> dict[str, Any]:
-        return {valid_name(things.get(i).getName()): things.get(i) for i in range(things.getSize())}
-
-    coordinates, muscles = named(model.getCoordinateSet()), named(model.getMuscles())
+    other = OpenSim(source, animal.model.bodies)
 
     def measure(q: Vector, k: dict[str, Vector]) -> dict[str, float]:
-        for name, value in zip(animal.model.bodies, q, strict=True):
-            if name in coordinates:
-                coordinates[name].setValue(state, float(value), False)
-        model.assemble(state)
-        model.realizePosition(state)
-        return {name: muscle.getLength(state) for name, muscle in muscles.items()}
+        other.place(q)
+        return other.lengths()
 
     return measure
 

@@ -270,9 +270,11 @@ def test_masses_that_the_builder_refuses_are_left_out(tmp_path):
             import_model(path)
         description, report = import_model(path, partial=True)
         animal = Neuromechanic(description)
-        # Two muscles have points that are active only where the knee is not fixed.
-        assert len(animal.model.muscles) == 7 and "knee_angle_r" not in animal.model.bodies
-        assert any("joint knee_angle_r: it moves no mass" in entry for entry in report.refused)
+        assert len(animal.model.muscles) == 9 and "knee_angle_r" not in animal.model.bodies
+        # Two points are active only at knee angles at which the knee is not fixed.
+        idle = [entry.partition(",")[0] for entry in report.ignored if "never active" in entry]
+        assert idle == ["point rect_fem_r-P2 of rect_fem_r", "point vas_int_r-P3 of vas_int_r"]
+        assert any("joint knee_angle_r: it moves no mass; give one to body" in entry for entry in report.refused)
 
 
 def test_limits_of_a_coordinate_add_up_and_may_cross(tmp_path):
