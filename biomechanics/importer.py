@@ -152,7 +152,11 @@ class Importer:
             "curve": self.curve,
             "cylinder": self.tables.get("cylinder", {}),
         }
-        return Names({kind: tuple(labels) for kind, labels in entries.items()})
+        place = np.eye(3), np.zeros(3)
+        bodies = {name: frame["body"] for name, frame in self.tables.get("frame", {}).items()}
+        indices = {"ground": -1} | {name: i for i, name in enumerate(entries["body"])}
+        frames = {name: (indices[body], *place) for name, body in bodies.items()}
+        return Names({kind: tuple(labels) for kind, labels in entries.items()}, frames=frames)
 
     def add(self, kind: str, name: str, entry: dict[str, Any]) -> None:
         """Add a table of a kind.

@@ -266,7 +266,7 @@ def induced_accelerations(animal: Neuromechanic, row: NDArray[Any]) -> dict[str,
 
             * ``gravity`` (n,): gravity and acceleration of the ground
             * ``velocity`` (n,): Coriolis and centrifugal forces
-            * ``passive`` (n,): damping, springs and limits of joints
+            * ``passive`` (n,): damping, springs and limits of joints, and bushings
             * ``muscle`` (m, n), ``motor`` (r, n), ``wrench`` (w, n), ``contact`` (c, n): each of them separately
             * ``pin`` (n,): motion and error correction of the pins
 

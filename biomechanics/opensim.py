@@ -16,7 +16,7 @@ from gymnosoma.envs.neuromechanic.model.tables import LIMIT
 
 from . import opensim_skeleton as o
 from .importer import Report
-from .opensim_forces import contact
+from .opensim_forces import bushing, contact
 from .opensim_muscles import MUSCLES, muscle, report_properties
 
 Force = Callable[[o.OpenSimImporter, o.Element], None]
@@ -80,6 +80,7 @@ FORCES: dict[str, Force] = {
     "SpringGeneralizedForce": _spring,
     "CoordinateActuator": _motor,
     "HuntCrossleyForce": contact,
+    "BushingForce": bushing,
 }
 """Converters of the supported forces, by OpenSim class."""
 

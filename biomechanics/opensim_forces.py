@@ -80,3 +80,22 @@ def _pair(sphere: _Surface, other: _Surface) -> dict[str, Any]:
         "viscous_friction": joined("viscous_friction"),
     }
     return entry | ({"to_radius": other.radius} if other.radius else {"normal": (-other.frame.R[:, 0]).tolist()})
+
+
+def bushing(importer: o.OpenSimImporter, force: o.Element) -> None:
+    """Convert a BushingForce, with a frame of the description for each of its frames."""
+    label = force.get("name", "")
+    places = {
+        key: importer.place(force, socket) for key, socket in (("frame", "socket_frame2"), ("to", "socket_frame1"))
+    }
+    if places["frame"].body == places["to"].body:
+        importer.report.ignored.append(f"BushingForce {label}, whose frames move together")
+        return
+    entry: dict[str, Any] = {}
+    for key, place in places.items():
+        entry[key] = importer.name(f"{label}_{key}", part=(force, key))
+        importer.add("frame", entry[key], place.frame())
+    for kind in ("rotational_stiffness", "translational_stiffness", "rotational_damping", "translational_damping"):
+        entry[kind] = o.numbers_of(force, kind).tolist()
+    importer.add("bushing", importer.name(label, "bushing", force), entry)
+    importer.report.taken.append(f"BushingForce {label}")

@@ -125,7 +125,7 @@ class Neuromechanic(Animal):
         "joint_torque": Signal(
             "(n,)",
             "N m",
-            "sum of muscles, motors, damping, springs and limits (N for sliding joints)",
+            "sum of muscles, motors, damping, springs, limits and bushings (N for sliding joints)",
             lambda self, rows: self._each(rows, "joint_torque"),
         ),
         "joint_power": Signal(
@@ -407,7 +407,7 @@ class Neuromechanic(Animal):
         pulls = result.pop("elastic")[:, :1] * result.pop("way")
         contacts = {"contact_gap": touch[:, 0], "contact_force": touch[:, 5:]}
         contacts |= {"contact_torque": pulls[: 3 * len(touch)].reshape(-1, 3, n).sum(1)}
-        torque = result["arm"].T @ result["force"]
+        torque = result["arm"].T @ result["force"] + pulls[3 * len(touch) :].sum(0)
         np.add.at(torque, arrays["motor"][:, 0], result["motor"])
         torque -= row["damping"][0] * arrays["damping"] * row["v"][0]
         torque -= arrays["stiffness"] * (row["q"][0] - arrays["rest"])

@@ -10,10 +10,14 @@ from __future__ import annotations
 import math
 
 from ..core.kernels.jit import add_scaled, kernel
+from ..core.kernels.maths import sincos
 from .skeleton import add_wrench, place, push, rotate
 
 FORCE, STIFFNESS, DAMPING = range(3)
-"""Entries of ``k.elastic`` for each direction: force (N), and its derivatives that implicit steps use (N/m, N s/m)."""
+"""Entries of ``k.elastic`` for each direction: force (N), and its derivatives that implicit steps use (N/m, N s/m).
+
+Steps take the stiffness of contact implicitly, but not that of bushings, which would damp their oscillations.
+"""
 
 GAP, PRESS = range(2)
 """First entries of ``k.touch`` for each contact: distance of the surfaces (m) and normal force (N)."""
@@ -120,11 +124,67 @@ def touch(t, k, x, v, c):
 
 
 @kernel
+def axis(k, body, frame, j):
+    """Return axis j of a ``frame`` (3, 3) of a body in the world."""
+    d0, d1, d2 = frame[0, j], frame[1, j], frame[2, j]
+    return rotate(k.turn[body], d0, d1, d2) if body >= 0 else (d0, d1, d2)
+
+
+@kernel
+def dot(a, b):
+    """Return the product of two vectors (x, y, z)."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@kernel
+def bush(t, k, v, c):
+    """Compute the forces of bushing c and its directions from 3 touches + 6 c, as in OpenSim's BushingForce.
+
+    The coordinates are the body-fixed angles about x, then y, then z of the first frame in the second (rad), and its
+    displacement (m). Each has a linear spring and damper. They are singular at 90 degrees about y.
+    """
+    bodies, first = t.bushing_body[c], 3 * t.touches + 6 * c
+    moving, fixed = t.bushing_frame[c]
+    m0, m1, m2 = (axis(k, bodies[0], moving, 0), axis(k, bodies[0], moving, 1), axis(k, bodies[0], moving, 2))
+    f0, f1, f2 = (axis(k, bodies[1], fixed, 0), axis(k, bodies[1], fixed, 1), axis(k, bodies[1], fixed, 2))
+    x, y, z = place(k, bodies[0], t.bushing_at[c, 0])
+    x1, y1, z1 = place(k, bodies[1], t.bushing_at[c, 1])
+    shift = (x - x1, y - y1, z - z1)
+    xx, xy, xz = dot(f0, m0), dot(f0, m1), dot(f0, m2)
+    level = math.sqrt(xx * xx + xy * xy)
+    turns = (math.atan2(-dot(f1, m2), dot(f2, m2)), math.atan2(xz, level), math.atan2(-xy, xx))
+    s, q = sincos(turns[2])
+    p, r = q / level, s / level
+    turning(t, k, first, bodies, p * m0[0] - r * m1[0], p * m0[1] - r * m1[1], p * m0[2] - r * m1[2])
+    turning(t, k, first + 1, bodies, s * m0[0] + q * m1[0], s * m0[1] + q * m1[1], s * m0[2] + q * m1[2])
+    p, r = xz * p, xz * r
+    turning(
+        t,
+        k,
+        first + 2,
+        bodies,
+        m2[0] - p * m0[0] + r * m1[0],
+        m2[1] - p * m0[1] + r * m1[1],
+        m2[2] - p * m0[2] + r * m1[2],
+    )
+    between(t, k, first + 3, bodies, x, y, z, f0[0], f0[1], f0[2])
+    between(t, k, first + 4, bodies, x, y, z, f1[0], f1[1], f1[2])
+    between(t, k, first + 5, bodies, x, y, z, f2[0], f2[1], f2[2])
+    bend = (turns[0], turns[1], turns[2], dot(f0, shift), dot(f1, shift), dot(f2, shift))
+    for i in range(6):
+        damping = t.bushing_damping[c, i]
+        k.elastic[first + i, DAMPING], k.elastic[first + i, STIFFNESS] = damping, 0.0
+        k.elastic[first + i, FORCE] = -t.bushing_stiffness[c, i] * bend[i] - damping * along(k, first + i, v, t.bodies)
+
+
+@kernel
 def elastic(t, k, x, v):
     """Add the forces of compliant contacts and bushings to ``k.tau``, after `skeleton.kinematics`."""
     for c in range(t.touches):
         touch(t, k, x, v, c)
-    for i in range(3 * t.touches):
+    for c in range(t.bushings):
+        bush(t, k, v, c)
+    for i in range(t.elastics):
         f = k.elastic[i, FORCE]
         if f != 0.0:
             for j in range(t.bodies):

@@ -144,3 +144,56 @@ def test_contacts_are_of_one_type():
     model["contact"]["heel"] = {"point": ["y", 0, 0, 0], "friction": 0.5}
     with pytest.raises(ValueError, match=r"contact.foot.type must be the same for all contacts, got 'compliant'"):
         load(model)
+
+
+STIFFNESS, DAMPING = [3.0, 5.0, 8.0, 40.0, 60.0, 90.0], [0.1, 0.3, 0.2, 2.0, 1.0, 3.0]
+INERTIA = [0.05, 0.04, 0.06, MASS, MASS, MASS]
+
+
+def block(**more):
+    """A free body in a bushing, whose axes are turned about y."""
+    turned = {"at": [0.1, 0.2, 0.3], "attitude": [0.8, 0, 0.6, 0]}
+    bushing = {"frame": "block", "to": "wall"}
+    for name, values in (("stiffness", STIFFNESS), ("damping", DAMPING)):
+        bushing |= {f"rotational_{name}": values[:3], f"translational_{name}": values[3:]}
+    start = {"type": "free", "start": [0.1, 0.2, 0.3], "attitude": [0.8, 0, 0.6, 0]}
+    return {
+        "schema": 1,
+        "body": {"block": {"joint": start, "inertial": {"mass": MASS, "inertia": INERTIA[:3]}}},
+        "frame": {"wall": {"body": "ground"} | turned},
+        "bushing": {"mount": bushing | more},
+    }
+
+
+@pytest.mark.term
+@pytest.mark.parametrize("scheme", ["rk4", "semi_implicit"])
+@pytest.mark.parametrize("i", range(6))
+def test_a_bushing_is_a_spring_and_a_damper_in_six_directions(i, scheme):
+    dt, speed = (1e-3, 0.8) if scheme == "rk4" else (2e-5, 0.8)
+    animal = Neuromechanic(block(), dt, scheme=scheme)
+    axis = np.eye(3)[i % 3]
+    if i >= 3:  # displacements are along the axes of the wall
+        w, y = 0.8, 0.6
+        axis = np.array([[w * w - y * y, 0, 2 * w * y], [0, 1, 0], [-2 * w * y, 0, w * w - y * y]])[:, i - 3]
+    v = speed * np.concatenate([axis * (i >= 3), axis * (i < 3)])  # about the axes of the body
+    run = simulate(animal, np.zeros(0), 0.4, every=0.1, start={"v": v})
+    decay = 0.5 * DAMPING[i] / INERTIA[i]
+    pace = np.sqrt(STIFFNESS[i] / INERTIA[i] - decay**2)
+    sine, cosine = np.sin(pace * run.time), np.cos(pace * run.time)
+    expected = speed * np.exp(-decay * run.time) * (cosine - decay / pace * sine)
+    assert run["v"] == pytest.approx(np.outer(expected, v / speed), abs=1e-8 if scheme == "rk4" else 1e-3)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"to": "floor"}, r"bushing.mount.to: body 'floor' is not known; known are ground"),
+        ({"frame": "ground"}, r"bushing.mount.to must be on another body than frame, got 'ground'"),
+        ({"rotational_damping": [1, 0, -1]}, r"bushing.mount.rotational_damping must not be negative"),
+        ({"translational_stiffness": 3.0}, r"bushing.mount.translational_stiffness must be a list of 3 numbers"),
+        ({"stiffness": 3.0}, r"bushing.mount.stiffness is not known; allowed are frame, to"),
+    ],
+)
+def test_wrong_bushings_are_refused(change, told):
+    with pytest.raises(ValueError, match=told):
+        load(block(**change))

@@ -19,7 +19,7 @@ from ..nerves import Module
 from .build_muscles import cylinder_arrays, motor_arrays, muscle_arrays, neuron_arrays, reading_arrays
 from .layout import Arrays, arrays_of, columns
 from .reader import Names, Tables, across, expect, limit, listed, ordered
-from .tables import BODY, CONTACT, CURVE, FRAME, MODEL, PIN, PLATFORM, PULSE, SPLINE, WRENCH
+from .tables import BODY, BUSHING, CONTACT, CURVE, FRAME, MODEL, PIN, PLATFORM, PULSE, SPLINE, WRENCH
 
 SCHEMA = 1
 """Version of the schema."""
@@ -62,7 +62,7 @@ def build(description: Mapping[str, Any], modules: Mapping[str, Module]) -> dict
     arrays |= neurons | reading_arrays(modules, names, leaky) | motor_arrays(top["motor"], names)
     arrays |= _pins(top["pin"], names, arrays["joint"])
     rigid, compliant = _contacts(top["contact"], names, bool(top["pin"]))
-    arrays |= rigid | compliant
+    arrays |= rigid | compliant | _bushings(top["bushing"], names)
     wrench, wrenches = _wrenches(top["wrench"], names)
     arrays |= wrenches
     inputs = tuple(names.entries["input"])
@@ -72,11 +72,11 @@ def build(description: Mapping[str, Any], modules: Mapping[str, Module]) -> dict
     sized |= {"leaky": leaky, "pulses": pulse}
     own = {"pins": "pin_rate", "delays": "delayed", "motors": "motor", "fits": "fit_mean", "reads": "read"}
     own |= {"links": "parent", "pushes": "push", "balls": "ball", "limits": "limit_joint"}
-    own |= {"contacts": "contact_body", "touches": "touch_body"}
+    own |= {"contacts": "contact_body", "touches": "touch_body", "bushings": "bushing_body"}
     counts = {name: len(value) for name, value in (sized | {name: arrays[key] for name, key in own.items()}).items()}
     counts |= {name: int(np.sum(arrays[key] >= 0)) for name, key in (("active", "activation"), ("fibres", "fibre"))}
     planar = any("tangent" in contact for contact in top["contact"].values())
-    counts["elastics"] = 3 * counts["touches"]
+    counts["elastics"] = 3 * counts["touches"] + 6 * counts["bushings"]
     counts |= {"contact_rows": 2 if planar else 3, "states": states + len(leaky), "outputs": outputs}
     counts["size"] = 2 * counts["bodies"] + counts["states"] + counts["active"] + counts["fibres"]
     kinds = {"muscles": "muscle", "neurons": "neuron", "wrenches": "wrench", "pins": "pin", "contacts": "contact"}
@@ -370,6 +370,15 @@ def _touch(contact: dict[str, Any], frame: str, names: Names) -> dict[str, Any]:
         "normal": normal,
         "law": [contact[name] for name in _LAW],
     }
+
+
+def _bushings(tables: Tables, names: Names) -> Arrays:
+    rows = []
+    for bushing in BUSHING.read_all("bushing", tables, names).values():
+        body, frame, at = zip(bushing["frame"], bushing["to"], strict=True)
+        row = {key: bushing[f"rotational_{key}"] + bushing[f"translational_{key}"] for key in ("stiffness", "damping")}
+        rows.append(row | {"body": body, "frame": frame, "at": at})
+    return columns(rows, "body at frame stiffness damping", "bushing_")
 
 
 def _wrenches(tables: Tables, names: Names) -> tuple[NDArray[np.float64], Arrays]:

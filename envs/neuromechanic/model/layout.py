@@ -21,7 +21,7 @@ Arrays = dict[str, NDArray[Any]]
 
 _COUNTS = """
 bodies links muscles active fibres neurons inputs wrenches pins contacts contact_rows delays depth motors fits limits:
-states outputs size leaky reads pushes balls pulses touches elastics:
+states outputs size leaky reads pushes balls pulses touches bushings elastics:
 """
 """Numbers of the model's parts, the first fields of its record."""
 
@@ -103,6 +103,10 @@ touch_at: c 2 3  # m
 touch_radius: c 2  # m; 0 for a plane
 touch_normal: c 3  # of a plane, in its body
 touch_law: c 7  # constants of `elastic`
+bushing_body: int c 2
+bushing_at: c 2 3  # m
+bushing_frame: c 2 3 3  # rotation matrices of the frames in the bodies
+bushing_stiffness bushing_damping: c 6  # of three angles and three displacements: N m/rad, N/m; N m s/rad, N s/m
 push: int c 4  # wrench, its component, signal
 wrench_body: int c
 wrench_at: c 3  # m

@@ -19,7 +19,7 @@ from .. import nerves
 
 LIMITS = dict.fromkeys(("muscle", "neuron", "cylinder", "motor", "inputs"), 1024)
 LIMITS |= {"curve": 256, "pieces of curves": 8192, "wraps": 2048}
-LIMITS |= {"body": 128, "frame": 256, "spline": 256, "pin": 256, "contact": 256, "wrench": 256}
+LIMITS |= {"body": 128, "frame": 256, "spline": 256, "pin": 256, "contact": 256, "wrench": 256, "bushing": 256}
 LIMITS |= {"synapses": 2048, "points of paths": 8192, "times of splines": 2048}
 """Largest numbers of tables of each kind in a model, and of entries in all of them together."""
 
@@ -127,6 +127,12 @@ class Names:
             body, R, at = self.frames[value[0]]
             return body, (R @ value[1:] + at).tolist()
         return self.index("body", value[0], path, ground=True), list(map(float, value[1:]))
+
+    def frame(self, value: Any, path: str) -> tuple[int, NDArray[np.float64], NDArray[np.float64]]:
+        """Return body, rotation matrix and origin (m) of a body, a frame or the ground by its name."""
+        if value in self.frames:
+            return self.frames[value]
+        return self.index("body", value, path, ground=True), np.eye(3), np.zeros(3)
 
     def signal(self, value: Any, path: str) -> tuple[int, int]:
         """Return kind and index of a signal by its name, as arguments of `nerves.signal`."""
@@ -402,6 +408,7 @@ NUMBER, DIRECTION = number(), Form("direction", _direction)
 POSITIVE = number(SMALLEST)._replace(says="number above 0")
 SIGNAL = Form("signal", lambda value, path, names: names.signal(value, path))
 FREE_JOINT = Form("name of a joint", lambda value, path, names: names.joint(value, path))
+BODY_FRAME = Form("name of a body or frame", lambda value, path, names: names.frame(value, path))
 POINT = Form('`[body or "ground", x, y, z]`', lambda value, path, names: names.point(value, path))
 NUMBERS, DIRECTIONS = Form("list of numbers", _numbers), Form("list of directions", _directions)
 TEXT, TRUTH = Form("name of a body", _text), Form("true or false", _truth)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .reader import (
+    BODY_FRAME,
     DIRECTION,
     DIRECTIONS,
     FREE_JOINT,
@@ -162,6 +163,12 @@ def _points(value: Any, path: str, names: Names) -> list[tuple[Any, ...]]:
     return points
 
 
+def _not_negative(value: Any, path: str, names: Names) -> list[float]:
+    numbers = vector(3).read(value, path, names)
+    expect(min(numbers) >= 0.0, path, "not be negative", value)
+    return numbers
+
+
 def _side(value: Any, path: str, names: Names) -> NDArray[np.float64] | str:
     """Read a direction, or one of the words for surfaces without a side."""
     return str(value) if isinstance(value, str) and value in ("any", "inside") else DIRECTION.read(value, path, names)
@@ -282,6 +289,11 @@ def _check_contact(contact: Mapping[str, Any], path: str) -> None:
         expect(bodies[0] != bodies[1], f"{path}.to", "be on another body than point", bodies[1])
 
 
+def _check_bushing(bushing: Mapping[str, Any], path: str) -> None:
+    body, other = bushing["frame"][0], bushing["to"][0]
+    expect(body != other, f"{path}.to", "be on another body than frame", "ground" if other < 0 else other)
+
+
 def _check_pulse(pulse: Mapping[str, Any], path: str) -> None:
     if pulse["peak"] and not pulse["duration"]:
         raise ValueError(f"{path}.duration must be greater than 0 for a peak of {pulse['peak']:g}, got 0")
@@ -313,7 +325,7 @@ _RIGID, _COMPLIANT = ("rigid",), ("compliant",)
 _ORGANS, _SPINDLE, _BOUNDED = ("spindle", "golgi"), ("spindle",), ("heaviside", "saturate")
 _DELAY = number(0.0, LONGEST_DELAY)
 _POWER = number(0.01, 10.0)
-_LEAST = number(0.0)
+_LEAST, _LEASTS = number(0.0), Form("list of 3 numbers of at least 0", _not_negative)
 _ABOVE_1 = number(1.0 + 1e-12)
 _CURVE, _POINT_NUMBER = name("curve"), Form("number of a point", _number_of_point)
 _BOUNDS = {"lmin": number(0.0, 1.0 - 1e-12), "lmax": _ABOVE_1, "fvmax": number(1.0), "eccentric": _ABOVE_1}
@@ -539,6 +551,15 @@ CONTACT = Table(
     Key("share", number(0.0, 1.0), 0.5, "1", "share of the indentation that the sphere takes", _COMPLIANT),
     check=_check_contact,
 )
+BUSHING = Table(
+    Key("frame", BODY_FRAME, REQUIRED, "", "body or frame whose position is measured"),
+    Key("to", BODY_FRAME, "ground", "", "body or frame in which it is measured"),
+    Key("rotational_stiffness", _LEASTS, NOWHERE, "N m/rad", "of the angles about x, then y, then z"),
+    Key("translational_stiffness", _LEASTS, NOWHERE, "N/m", "of the displacements along the axes of `to`"),
+    Key("rotational_damping", _LEASTS, NOWHERE, "N m s/rad", "of the rates of the angles"),
+    Key("translational_damping", _LEASTS, NOWHERE, "N s/m", "of the rates of the displacements"),
+    check=_check_bushing,
+)
 PULSE = Table(
     Key("onset", _LEAST, 0.0, "s", "start of the pulse"),
     Key("duration", _LEAST, 0.0, "s", "duration of the pulse"),
@@ -570,6 +591,7 @@ MODEL = Table(
     Key("motor", tables("motor"), {}, "", "torques or forces on joints"),
     Key("pin", tables("pin"), {}, "", "constraints on points and joints"),
     Key("contact", tables("contact"), {}, "", "points that can touch a surface; rigid ones are not possible with pins"),
+    Key("bushing", tables("bushing"), {}, "", "springs and dampers of six directions between two frames"),
     Key("wrench", tables("wrench"), {}, "", "external forces and moments"),
     Key("platform", later("table"), {}, "", "motion of the ground"),
 )
@@ -594,6 +616,7 @@ KINDS = {
     "motor.NAME": MOTOR,
     "pin.NAME": PIN,
     "contact.NAME": CONTACT,
+    "bushing.NAME": BUSHING,
     "wrench.NAME": WRENCH,
     "platform": PLATFORM,
     "platform.pulse": PULSE,
