@@ -12,6 +12,7 @@ from gymnosoma.envs import Trajectory
 from gymnosoma.envs.core.arguments import choice, number, numbers
 from gymnosoma.envs.core.kinds import takes_objects
 from gymnosoma.envs.neuromechanic import COMPLIANT_TENDON, RIGID_TENDON, Neuromechanic, at_joints, refuse_contacts
+from gymnosoma.envs.neuromechanic.muscles import PROPORTIONAL
 
 from .motions import Load, Motion
 
@@ -208,7 +209,7 @@ def _affine(animal: Neuromechanic, q: Vector, v: Vector) -> tuple[Vector, Vector
     for level in (0.0, 1.0):
         row["activation"] = level
         k = animal.mechanics(row)
-        free = animal.model.arrays["activation"] < 0
+        free = animal.model.arrays["muscle"] == PROPORTIONAL
         forces.append(np.where(free, level * animal.model.arrays["max_force"], k["force"]))
     return k["arm"], forces[0], np.maximum(forces[1], forces[0] + 1e-9)
 

@@ -16,8 +16,8 @@ from gymnosoma.envs.neuromechanic.model.tables import LIMIT
 
 from . import opensim_skeleton as o
 from .importer import Report
-from .opensim_forces import bushing, contact
-from .opensim_muscles import MUSCLES, muscle, report_properties
+from .opensim_forces import bushing, contact, line
+from .opensim_muscles import MUSCLES, muscle, path_actuator, path_spring, point_spring, report_properties
 
 Force = Callable[[o.OpenSimImporter, o.Element], None]
 
@@ -81,6 +81,9 @@ FORCES: dict[str, Force] = {
     "CoordinateActuator": _motor,
     "HuntCrossleyForce": contact,
     "BushingForce": bushing,
+    "PathActuator": path_actuator,
+    "PathSpring": path_spring,
+    "PointToPointSpring": point_spring,
 }
 """Converters of the supported forces, by OpenSim class."""
 
@@ -114,6 +117,9 @@ def read_osim(source: str | Path, partial: bool = False) -> tuple[dict[str, Any]
     """
     importer = o.OpenSimImporter(Path(source))
     importer.skeleton()
+    for constraint in importer.model.findall("ConstraintSet/objects/PointOnLineConstraint"):
+        if o.text_of(constraint, "isEnforced", "true") != "false":
+            importer.attempt(f"PointOnLineConstraint {constraint.get('name')}", line, importer, constraint)
     _forces(importer)
     for room in ("MarkerSet", "ControllerSet", "ProbeSet", "ComponentSet"):
         if entries := o.objects(importer.model, room):

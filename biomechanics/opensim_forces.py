@@ -1,4 +1,4 @@
-"""Import of OpenSim's contact, bushings and springs between bodies."""
+"""Import of OpenSim's contact, bushings and constraints of points on lines."""
 
 from __future__ import annotations
 
@@ -99,3 +99,17 @@ def bushing(importer: o.OpenSimImporter, force: o.Element) -> None:
         entry[kind] = o.numbers_of(force, kind).tolist()
     importer.add("bushing", importer.name(label, "bushing", force), entry)
     importer.report.taken.append(f"BushingForce {label}")
+
+
+def line(importer: o.OpenSimImporter, constraint: o.Element) -> None:
+    """Convert a PointOnLineConstraint to a pin of two directions."""
+    own = importer.place(constraint, "socket_follower_body").point(o.numbers_of(constraint, "point_on_follower"))
+    place = importer.place(constraint, "socket_line_body")
+    along = place.R @ o.numbers_of(constraint, "line_direction_vec")
+    if not along.any():
+        raise ValueError(f"line_direction_vec must not be zero, got {along}")
+    axes = np.linalg.svd(along[None])[2][1:]
+    to = place.point(o.numbers_of(constraint, "point_on_line"))
+    name = importer.name(constraint.get("name", ""), "pin", constraint)
+    importer.add("pin", name, {"point": own, "to": to, "axes": axes.tolist(), "frame": "body"})
+    importer.report.taken.append(f"PointOnLineConstraint {name}")

@@ -106,6 +106,12 @@ def muscle(importer: o.OpenSimImporter, force: o.Element) -> None:
         shape = [width, passive, not o.truth_of(force, "ignore_passive_fiber_force"), tendon]
         if shape != [1.0, 0.6, True, 0.049] or number("fiber_damping") != 0.0:
             model |= _own(importer, "de_groote", shape, number("fiber_damping"))
+    importer.add_muscle(name, _course(importer, force, name), model)
+    importer.report.taken.append(f"{kind} {name}")
+
+
+def _course(importer: o.OpenSimImporter, force: o.Element, name: str) -> dict[str, Any]:
+    """Return the keys of a muscle for the GeometryPath of a force."""
     path = force.find("GeometryPath")
     if path is None:
         path = force.find("path")
@@ -121,8 +127,42 @@ def muscle(importer: o.OpenSimImporter, force: o.Element) -> None:
                 f"{len(surfaces)} surfaces of {name}, with the shortest path around them; if two touch one segment, "
                 "lengths from OpenSim 4.6 are some mm shorter, as it mixes results of different iterations"
             )
-    importer.add_muscle(name, entry, model)
-    importer.report.taken.append(f"{kind} {name}")
+    return entry
+
+
+def path_actuator(importer: o.OpenSimImporter, force: o.Element) -> None:
+    """Convert a PathActuator to a muscle whose force is proportional to its input, within the control's bounds."""
+    name = importer.name(force.get("name", ""), "muscle", force)
+    model = {"type": "proportional", "max_force": o.number_of(force, "optimal_force", 1.0)}
+    for key, bound, default in (("low", "min_control", "-inf"), ("high", "max_control", "inf")):
+        model[key] = float(o.numbers_of(force, bound, default)[0])
+    importer.add_muscle(name, _course(importer, force, name), model)
+    importer.report.taken.append(f"PathActuator {name}")
+
+
+def path_spring(importer: o.OpenSimImporter, force: o.Element) -> None:
+    """Convert a PathSpring."""
+    name = importer.name(force.get("name", ""), "muscle", force)
+    model = {"rest_length": "resting_length", "stiffness": "stiffness", "dissipation": "dissipation"}
+    _spring(importer, force, name, _course(importer, force, name), model)
+
+
+def point_spring(importer: o.OpenSimImporter, force: o.Element) -> None:
+    """Convert a PointToPointSpring, which also pushes."""
+    name = importer.name(force.get("name", ""), "muscle", force)
+    ends = [importer.place(force, f"socket_body{i}").point(o.numbers_of(force, f"point{i}")) for i in (1, 2)]
+    _spring(
+        importer, force, name, {"path": ends}, {"rest_length": "rest_length", "stiffness": "stiffness"}, pushes=True
+    )
+
+
+def _spring(
+    importer: o.OpenSimImporter, force: o.Element, name: str, course: dict[str, Any], keys: dict[str, str], **more: Any
+) -> None:
+    """Add a spring with the numbers of OpenSim's ``keys``."""
+    model = {"type": "spring"} | {key: o.number_of(force, label, 0.0) for key, label in keys.items()} | more
+    importer.add("muscle", name, course | {"model": model})
+    importer.report.taken.append(f"{force.tag} {name}")
 
 
 def _check_properties(importer: o.OpenSimImporter, force: o.Element, name: str) -> None:

@@ -106,7 +106,7 @@ def number_of(element: Element, key: str, default: float) -> float:
 
 
 def numbers_of(element: Element, key: str, default: str = "0 0 0", count: int | None = None) -> Vector:
-    """Return the numbers in a child; infinite bounds of a range become the largest number of a model.
+    """Return the numbers in a child; infinite bounds become the largest number of a model.
 
     Raises:
         ValueError: If the text is not finite numbers, or their number is not ``count``, by default that of ``default``.
@@ -116,7 +116,7 @@ def numbers_of(element: Element, key: str, default: str = "0 0 0", count: int | 
         values = np.array(text.split(), float)
     except ValueError:
         values = np.array([np.nan])
-    values = np.clip(values, -LARGEST, LARGEST) if key == "range" else values
+    values = np.clip(values, -LARGEST, LARGEST) if key in ("range", "min_control", "max_control") else values
     if not np.isfinite(values).all() or count not in (0, len(values)):
         what = "a number" if count == 1 else f"{count or ''} numbers".strip()
         raise ValueError(f"{key} of {element.get('name', element.tag)} must be {what}, got {shown(text)}")
@@ -302,9 +302,10 @@ class OpenSimImporter(Importer):
             name, kind = constraint.get("name", ""), constraint.tag
             if text_of(constraint, "isEnforced", "true") == "false":
                 self.report.ignored.append(f"{kind} {name}, which is not enforced")
-            elif kind != "CoordinateCouplerConstraint":
-                self.report.refused.append(f"{kind} {name}: only CoordinateCouplerConstraint is supported")
-            else:
+            elif kind not in ("CoordinateCouplerConstraint", "PointOnLineConstraint"):
+                supported = "supported are CoordinateCouplerConstraint and PointOnLineConstraint"
+                self.report.refused.append(f"{kind} {name}: {supported}")
+            elif kind == "CoordinateCouplerConstraint":
                 self.attempt(f"{kind} {name}", self.depend, constraint)
 
     def hold(self, name: str, coordinate: Element) -> None:

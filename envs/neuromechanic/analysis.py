@@ -20,7 +20,7 @@ from ..core.kinds import takes_objects
 from . import nerves
 from .animal import Neuromechanic
 from .convex import Infeasible, quadratic_program, walk
-from .muscles import ACTIVE, COMPLIANT_TENDON, LEAST, PASSIVE_FIBRE, VELOCITY, curve_of, stretched
+from .muscles import ACTIVE, COMPLIANT_TENDON, LEAST, PASSIVE_FIBRE, PROPORTIONAL, VELOCITY, curve_of, stretched
 
 Vector = NDArray[np.float64]
 
@@ -68,7 +68,9 @@ def muscle_limits(
         start = {name: still[name][0] for name in ("q", "activation", "strength")}
         animal.reset(still, np.zeros(1, np.int64), start)
         force = animal.mechanics(still)["force"]
-        limits.append(np.where(own, force, each * arrays["max_force"] * row["strength"][0]))
+        limits.append(
+            np.where(arrays["muscle"] != PROPORTIONAL, force, each * arrays["max_force"] * row["strength"][0])
+        )
     return limits[0], limits[1]
 
 

@@ -97,7 +97,7 @@ class Neuromechanic(Animal):
         "time": Signal("()", "s"),
         "q": Signal("(n,)", "rad", "joint positions (m for sliding joints); the paper's symbol"),
         "v": Signal("(n,)", "rad/s", "joint velocities (m/s for sliding joints)"),
-        "activation": Signal("(a,)", "1", "activation of muscles, except proportional ones"),
+        "activation": Signal("(a,)", "1", "activation of muscles, except proportional ones and springs"),
         "fibre_length": Signal("(f,)", "m", "length of fibres with compliant tendons"),
         "excitation": Signal("(m,)", "1", "excitation of muscles"),
         "input": Signal("(u,)", "", "present drive"),
@@ -439,7 +439,9 @@ class Neuromechanic(Animal):
             ):
                 touch += at_joints(k, arrays, body, np.concatenate([np.cross(at, force), force]))
             pairs = np.concatenate([arrays["pin_body"], arrays["touch_body"]])
-            pulls = np.concatenate([k["reaction"][:, None] * arrays["pin_axis"], k["contact_force"]])
+            turns = np.where(arrays["pin_local"][:, None, None], k["turn"][arrays["pin_body"][:, 1]], np.eye(3))
+            axes = np.einsum("cij,cj->ci", turns, arrays["pin_axis"])
+            pulls = np.concatenate([k["reaction"][:, None] * axes, k["contact_force"]])
             for bodies, force in zip(pairs, pulls, strict=True):
                 for body, sign in zip(bodies, (1.0, -1.0), strict=True):
                     if body >= 0:

@@ -20,7 +20,15 @@ import numpy as np
 from ..core.kernels.jit import add_scaled, fetch_add, inlined, kernel, prange
 from ..core.kernels.maths import sincos
 from .elastic import RELEASES, elastic, imply, release
-from .muscles import PROPORTIONAL, SMOOTH, activation_rate, contract, contract_proportional
+from .muscles import (
+    PROPORTIONAL,
+    SMOOTH,
+    SPRING,
+    activation_rate,
+    contract,
+    contract_proportional,
+    stretch_spring,
+)
 from .nerves import CONSTANT, INPUT, leaky_neurons, make_neurons_exact, neurons, remember, signal, spline_motion
 from .paths import paths
 from .skeleton import (
@@ -92,11 +100,13 @@ def limit_torque(limit, q, v):
 
 @inlined
 def contract_muscles(t, k, x, z):
-    """Write the forces ``k.force`` (N) of muscles with an activation, and the rates of fibre lengths in ``k.dz``."""
+    """Write forces ``k.force`` (N) of springs and of muscles with an activation, and rates of fibres in ``k.dz``."""
     active = 2 * t.bodies + t.states
     fibre = active + t.active
     for m in range(t.muscles):
-        if t.muscle[m] != PROPORTIONAL:
+        if t.muscle[m] == SPRING:
+            stretch_spring(t, k, m)
+        elif t.muscle[m] != PROPORTIONAL:
             length = z[fibre + t.fibre[m]] if t.fibre[m] >= 0 else 0.0
             contract(t, k, m, z[active + t.activation[m]], length, x.strength)
             if t.fibre[m] >= 0:
@@ -112,15 +122,15 @@ def excite_muscles(t, k, x, z, time):
         e = x.input[index] if kind == INPUT else t.excitation_value[m]
         if kind != INPUT and kind != CONSTANT:
             e = signal(t, k, x, z, time, kind, index)
-        k.excitation[m] = min(max(e, 0.0), 1.0)
+        k.excitation[m] = min(max(e, t.excitation_low[m]), t.excitation_high[m])
         if t.muscle[m] == PROPORTIONAL:
             contract_proportional(t, k, m, k.excitation[m], x.strength)
-        else:
+        elif t.activation[m] >= 0:
             k.active[m] = z[active + t.activation[m]]
     for m in range((t.muscles + 7) // 8 * 8):
         k.smooth[m] = activation_rate(SMOOTH, t.rise_time[m], t.fall_time[m], k.excitation[m], k.active[m])
     for m in range(t.muscles):
-        if t.muscle[m] != PROPORTIONAL:
+        if t.activation[m] >= 0:
             kind, e, a = t.activation_kind[m], k.excitation[m], k.active[m]
             rate = k.smooth[m] if kind == SMOOTH else activation_rate(kind, t.rise_time[m], t.fall_time[m], e, a)
             k.dz[active + t.activation[m]] = rate
@@ -205,9 +215,9 @@ def forces(t, k, x, z, time, fraction, module):
 def constraints(t, k, z, time):
     """Write Jacobian ``k.J`` (c, n) and right-hand side ``k.drift`` (c,) m/s^2 of the pins, J qdd = drift; Eq. 6.
 
-    A pin keeps the distance of two points along a world direction, or the position of a joint, at zero or at the value
-    of a spline. Errors decay with critical damping at the pin's rate (Baumgarte stabilisation). Rate 0 gives the
-    paper's acceleration constraint. Call this after `forces`.
+    A pin keeps the distance of two points along a direction, which is fixed in the world or turns with the second body,
+    or the position of a joint, at zero or at the value of a spline. Errors decay with critical damping at the pin's
+    rate (Baumgarte stabilisation). Rate 0 gives the paper's acceleration constraint. Call this after `forces`.
     """
     for c in range(t.pins):
         row, joint = k.J[c], t.pin_joint[c]
@@ -219,15 +229,24 @@ def constraints(t, k, z, time):
         else:
             d0, d1, d2 = t.pin_axis[c]
             body, other = t.pin_body[c]
+            local = t.pin_local[c] != 0
+            if local:
+                d0, d1, d2 = rotate(k.turn[other], d0, d1, d2)
             x0, y0, z0 = place(k, body, t.pin_at[c, 0])
             x1, y1, z1 = place(k, other, t.pin_at[c, 1])
+            gap = d0 * (x0 - x1) + d1 * (y0 - y1) + d2 * (z0 - z1)
+            if local:  # motion relative to the point of the second body that coincides with the first point
+                x1, y1, z1 = x0, y0, z0
             push(t, k, body, x0, y0, z0, d0, d1, d2, row)
             push(t, k, other, x1, y1, z1, -d0, -d1, -d2, row)
             v0, v1, v2, a0, a1, a2 = point_motion(k, body, x0, y0, z0)
             w0, w1, w2, b0, b1, b2 = point_motion(k, other, x1, y1, z1)
-            gap = d0 * (x0 - x1) + d1 * (y0 - y1) + d2 * (z0 - z1)
             speed = d0 * (v0 - w0) + d1 * (v1 - w1) + d2 * (v2 - w2)
             bias = d0 * (a0 - b0) + d1 * (a1 - b1) + d2 * (a2 - b2)
+            if local:
+                V, u0, u1, u2 = k.V[other], v0 - w0, v1 - w1, v2 - w2
+                bias -= 2.0 * d0 * (V[1] * u2 - V[2] * u1)
+                bias -= 2.0 * (d1 * (V[2] * u0 - V[0] * u2) + d2 * (V[0] * u1 - V[1] * u0))
         if t.pin_spline[c] >= 0:
             value, pace, growth = spline_motion(t, t.pin_spline[c], time)
             gap, speed, bias = gap - value, speed - pace, bias - growth

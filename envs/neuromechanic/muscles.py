@@ -1,6 +1,6 @@
-"""Hill muscles: curves, activation, and force from the state; Bunderson et al. (2012), Eqs 12 and 13.
+"""Hill muscles and springs: curves, activation, and force from the state; Bunderson et al. (2012), Eqs 12 and 13.
 
-Muscle forces are never negative, at any length, velocity and activation.
+The forces of Hill muscles are never negative, at any length, velocity and activation.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from ..core.kernels.jit import inlined, kernel
 from ..core.kernels.maths import asinh, exp, log
 from .skeleton import curve
 
-RIGID_TENDON, COMPLIANT_TENDON, SHORT_RANGE, PROPORTIONAL = 0, 1, 2, 3
+RIGID_TENDON, COMPLIANT_TENDON, SHORT_RANGE, PROPORTIONAL, SPRING = 0, 1, 2, 3, 4
 DE_GROOTE, THELEN, MUJOCO, TABLES = 0, 1, 2, 3
-SMOOTH, SWITCHED, ZAJAC = 0, 1, 2
+SMOOTH, SWITCHED, ZAJAC, SCHUTTE = 0, 1, 2, 3
 
 TENDON_RATE = math.log(6.0) / 0.049
 """Exponent of the tendon curve, which gives the maximal force at a strain of 4.9%."""
@@ -182,7 +182,8 @@ def activation_rate(kind, rise, fall, e, a):
 
     Args:
         kind: SMOOTH: blend of the two time constants over a tenth of the range of ``e - a`` (De Groote et al., 2016,
-            Eq. 1); SWITCHED: Thelen (2003), Eq. 1; ZAJAC: Zajac (1989), Eq. 13.
+            Eq. 1); SWITCHED: Thelen (2003), Eq. 1; ZAJAC: Zajac (1989), Eq. 13; SCHUTTE: the same while activation
+            rises, and exponential with the time constant ``fall`` otherwise (OpenSim's Schutte1993Muscle).
         rise, fall (s): Time constants of activation and deactivation.
         e, a (0 to 1): Excitation and activation.
     """
@@ -193,6 +194,8 @@ def activation_rate(kind, rise, fall, e, a):
     if kind == SWITCHED:
         s = 0.5 + 1.5 * a
         return (e - a) / (rise * s) if e > a else (e - a) * s / fall
+    if kind == SCHUTTE:
+        return (e - a) * (1.0 / fall + max(1.0 / rise - 1.0 / fall, 0.0) * (e if e > a else 0.0))
     b = rise / fall
     return (e - (b + (1.0 - b) * e) * a) / rise
 
@@ -327,8 +330,19 @@ def stretched(t, m, f):
 def contract_proportional(t, k, m, e, strength):
     """Apply `contract` to a proportional muscle with excitation ``e``, Eq. 13."""
     k.fibre[m], k.fibre_rate[m] = k.length[m], k.rate[m]
-    k.force[m] = strength * t.max_force[m] * min(max(e, 0.0), 1.0)
+    k.force[m] = strength * t.max_force[m] * min(max(e, t.excitation_low[m]), t.excitation_high[m])
     k.slope[m] = 0.0
+
+
+@kernel
+def stretch_spring(t, k, m):
+    """Apply `contract` to a spring, F = K s (1 + D s') with the stretch s (m), which is at least 0 for a string."""
+    stretch, rate = k.length[m] - t.reference_length[m], k.rate[m]
+    if t.force_length[m] == 0.0:
+        stretch = max(stretch, 0.0)
+    k.fibre[m], k.fibre_rate[m] = k.length[m], rate
+    k.force[m] = t.short_stiffness[m] * stretch * (1.0 + t.short_viscosity[m] * rate)
+    k.slope[m] = t.short_stiffness[m] * max(stretch, 0.0) * t.short_viscosity[m]
 
 
 @kernel

@@ -72,16 +72,18 @@ def test_lengths_arms_and_forces_are_opensims(name):
 
 
 @pytest.mark.full
-def test_accelerations_by_elastic_forces_are_opensims():
-    case = json.loads((OPENSIM / "elastic.json").read_text())
-    animal = Neuromechanic(import_model(OPENSIM / "elastic.osim")[0])
+@pytest.mark.parametrize("name", ["elastic", "line"])
+def test_accelerations_by_elastic_forces_are_opensims(name):
+    case = json.loads((OPENSIM / f"{name}.json").read_text())
+    animal = Neuromechanic(import_model(OPENSIM / f"{name}.osim")[0])
     row, place, touches = animal.rows(1), [case["names"].index(joint) for joint in animal.model.bodies], 0
-    for q, v, qdd in zip(*(np.array(case[key])[:, place] for key in ("q", "v", "qdd")), strict=True):
-        row["q"], row["v"] = q, v
+    controls = case.get("controls", [()] * len(case["q"]))
+    for q, v, qdd, control in zip(*(np.array(case[key])[:, place] for key in ("q", "v", "qdd")), controls, strict=True):
+        row["q"], row["v"], row["input"] = q, v, control
         k = animal.mechanics(row)
         touches += np.count_nonzero(k["contact_force"].any(1))
         assert np.abs(k["qdd"] - qdd).max() < 1e-10 * np.abs(qdd).max()  # measured: 1e-14
-    assert touches > len(case["q"])
+    assert touches > len(case["q"]) or name == "line"
 
 
 def body(parent="ground", **joint):

@@ -1,4 +1,4 @@
-"""Compliant contact and bushings against closed forms."""
+"""Compliant contact, bushings, springs, actuators and pins on moving lines against closed forms; wrong values."""
 
 import numpy as np
 import pytest
@@ -197,3 +197,102 @@ def test_a_bushing_is_a_spring_and_a_damper_in_six_directions(i, scheme):
 def test_wrong_bushings_are_refused(change, told):
     with pytest.raises(ValueError, match=told):
         load(block(**change))
+
+
+def string(**model):
+    """A mass of 2 kg on a string from the ground."""
+    muscle = {"path": [["ground", 0, 0, 0], ["x", 0, 0, 0]], "model": model}
+    return {
+        "schema": 1,
+        "body": {"x": slide([1, 0, 0], inertial={"mass": MASS})},
+        "muscle": {"string": muscle | ({} if model["type"] == "spring" else {"excitation": "input.pull"})},
+    }
+
+
+@pytest.mark.term
+@pytest.mark.parametrize("pushes", [False, True])
+def test_a_spring_has_its_stiffness_and_dissipation(pushes):
+    law = {"type": "spring", "stiffness": 50.0, "rest_length": 0.3, "dissipation": 0.4, "pushes": pushes}
+    animal = Neuromechanic(string(**law))
+    row = animal.rows(1)
+    for x, v in ((0.5, 0.0), (0.5, 1.2), (0.5, -1.2), (0.1, 0.7)):
+        row["q"], row["v"] = [x], [v]
+        stretch = x - 0.3 if pushes else max(x - 0.3, 0.0)
+        assert animal.mechanics(row)["force"] == pytest.approx([50.0 * stretch * (1 + 0.4 * v)], rel=1e-12)
+    swing = simulate(Neuromechanic(string(**law | {"dissipation": 0.0}), scheme="rk4"), [], 0.3, start={"q": [0.4]})
+    assert swing["q"][:, 0] == pytest.approx(0.3 + 0.1 * np.cos(5.0 * swing.time), abs=1e-9)  # within half a period
+
+
+def test_an_actuator_pushes_and_pulls_within_its_bounds():
+    animal = Neuromechanic(string(type="proportional", max_force=20.0, low=-0.5, high=3.0))
+    row = animal.rows(1)
+    row["q"] = [0.2]
+    for command, force in ((-2.0, -10.0), (-0.25, -5.0), (0.5, 10.0), (7.0, 60.0)):
+        row["input"] = [command]
+        assert animal.mechanics(row)["force"] == pytest.approx([force], rel=1e-12)
+
+
+def rod(*bead, **pin):
+    """A rod that turns about z, with a bead of 1 kg."""
+    inertial = {"mass": 3.0, "inertia": [0.2, 0.2, 0.2]}
+    turning = {"joint": {"type": "revolute", "axis": [0, 0, 1]}, "inertial": inertial}
+    model = {"schema": 1, "gravity": [0, -9.81, 0], "body": {"rod": turning, **dict(bead)}}
+    return model | ({"pin": {"slot": pin}} if pin else {})
+
+
+@pytest.mark.term
+def test_a_bead_on_a_line_of_a_turning_rod_slides_as_on_a_joint():
+    mass = {"inertial": {"mass": 1.0}}
+    joint = slide([1, 0, 0], "rod")
+    joint["joint"]["at"] = [0, 0.1, 0]
+    tree = Neuromechanic(rod(("bead", joint | mass)), scheme="rk4")
+    pin = {"point": ["bead", 0, 0, 0], "to": ["rod", 0, 0.1, 0], "axes": [[0, 1, 0]], "frame": "body"}
+    pinned = Neuromechanic(rod(("x", slide([1, 0, 0])), ("bead", slide([0, 1, 0], "x") | mass), **pin), scheme="rk4")
+    start = {"q": [0.0, 0.3], "v": [3.0, 0.5]}
+    one = simulate(tree, [], 0.5, every=0.1, start=start)
+    other = simulate(pinned, [], 0.5, every=0.1, start={"q": [0.0, 0.3, 0.1], "v": [3.0, 0.2, 0.9]})
+    angle, along = one["q"].T
+    assert np.ptp(along) > 0.1
+    assert other["q"][:, 0] == pytest.approx(angle, abs=1e-8)
+    assert other["q"][:, 1] == pytest.approx(along * np.cos(angle) - 0.1 * np.sin(angle), abs=1e-8)
+    assert np.abs(other["joint_force"][:, 2]).max() < 1e-6 * np.abs(other["reaction"]).max()  # the pin bears all
+
+
+@pytest.mark.parametrize(
+    ("model", "told"),
+    [
+        ({"type": "spring", "rest_length": 0.1}, r"muscle.string.model.stiffness is missing"),
+        ({"type": "spring", "stiffness": -1.0}, r"muscle.string.model.stiffness must be a number of at least 0"),
+        (
+            {"type": "spring", "stiffness": 1.0, "rest_length": 0.1, "max_force": 1.0},
+            r"muscle.string.model.max_force is not known",
+        ),
+        (
+            {"type": "proportional", "max_force": 1.0, "low": 1.0},
+            r"muscle.string.model.low must be below high, 1, got 1",
+        ),
+    ],
+)
+def test_wrong_springs_and_actuators_are_refused(model, told):
+    with pytest.raises(ValueError, match=told):
+        load(string(**model))
+
+
+def test_a_spring_has_neither_excitation_nor_activation():
+    model = string(type="spring", stiffness=1.0, rest_length=0.1)
+    with pytest.raises(ValueError, match=r"muscle.string.excitation must not be given for a spring"):
+        load(model | {"muscle": {"string": model["muscle"]["string"] | {"excitation": 0.5}}})
+    for synapse, told in (
+        ({"synapse": [{"from": "muscle.string.activation"}]}, r"muscle 'string' is spring and has no activation"),
+        ({"type": "golgi", "muscle": "string"}, r"neuron.n.muscle must not be a spring"),
+    ):
+        with pytest.raises(ValueError, match=told):
+            load(model | {"neuron": {"n": synapse}})
+    assert load(model | {"neuron": {"n": {"type": "spindle", "muscle": "string"}}})
+    with pytest.raises(ValueError, match=r"muscle.string.excitation is missing"):
+        load(
+            {
+                **model,
+                "muscle": {"string": model["muscle"]["string"] | {"model": {"type": "proportional", "max_force": 1}}},
+            }
+        )

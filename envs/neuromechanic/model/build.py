@@ -302,15 +302,20 @@ def _pins(tables: Tables, names: Names, joints: NDArray[np.int64]) -> Arrays:
         path = f"pin.{name}"
         if pin["joint"] is None:
             (body, at), (other, to), axes = pin["point"], pin["to"], pin["axes"]
-            parts = [{"joint": -1, "body": (body, other), "at": (at, to), "axis": axis} for axis in axes]
+            local = pin["frame"] == "body" and other >= 0
+            _, R, _ = names.frames.get(tables[name]["to"][0], (other, np.eye(3), to))
+            axes = axes if pin["frame"] == "world" else [R @ axis for axis in axes]
+            part = {"joint": -1, "body": (body, other), "at": (at, to), "local": local}
+            parts = [part | {"axis": axis} for axis in axes]
         elif joints[pin["joint"]] >= skeleton.BALL:
             raise ValueError(f"{path}.joint must be revolute or prismatic, got {shown(tables[name]['joint'])}")
         else:
             nowhere = [0.0] * 3
-            parts = [{"joint": pin["joint"], "body": (-1, -1), "at": (nowhere, nowhere), "axis": nowhere}]
+            part = {"joint": pin["joint"], "body": (-1, -1), "at": (nowhere, nowhere), "local": False}
+            parts = [part | {"axis": nowhere}]
         splines = _motion(pin["motion"], len(parts), f"{path}.motion", names)
         rows += [{**part, "spline": s, "rate": pin["rate"]} for part, s in zip(parts, splines, strict=True)]
-    return columns(rows, "joint spline body at axis rate", "pin_")
+    return columns(rows, "joint spline body at axis local rate", "pin_")
 
 
 def _motion(motion: Any, count: int, path: str, names: Names) -> list[int]:

@@ -68,10 +68,9 @@ def muscle_arrays(tables: Tables, names: Names, cylinders: Arrays) -> Arrays:
         limit("wraps", len(wraps), f"{path}.wraps")
         limit("points of paths", len(points), f"{path}.path")
         start.append(len(points))
-        sources.append((muscle["excitation"], f"{path}.excitation"))
-        if model["type"] == "proportional":
-            names.proportional.add(name)
-        activated, compliant = model["type"] != "proportional", model["type"] == "compliant_tendon"
+        sources.append((muscle["excitation"] or 0.0, f"{path}.excitation"))
+        names.muscles[name] = model["type"]
+        activated, compliant = "activation" in model, model["type"] == "compliant_tendon"
         places = {"activation": active if activated else -1, "fibre": fibres if compliant else -1}
         rows.append({**_muscle(model), **places, "winds": winds, "fit": -1})
         active, fibres = active + activated, fibres + compliant
@@ -80,14 +79,15 @@ def muscle_arrays(tables: Tables, names: Names, cylinders: Arrays) -> Arrays:
             fits.append({**fit, "at": fit["at"] or [0.0] * len(fit["a"])})
     excitations = [SHARE.read(source, path, names) for source, path in sources]
     signals = [(nerves.CONSTANT, 0) if isinstance(source, float) else source for source in excitations]
-    for name, (kind, index) in zip(tables, signals, strict=True):
-        if name in names.proportional and kind == nerves.FORCE and list(tables)[index] in names.proportional:
+    for name, signal in zip(tables, signals, strict=True):
+        if names.muscles[name] == "proportional" and _is_instant(signal, names):
             raise ValueError(f"muscle.{name}.excitation must not be the force of a proportional muscle")
     parts = zip(*points, strict=True) if points else [()] * 6
     names_of = ("body", "at", "cylinder", "joint", "range", "share")
     strings: dict[str, Any] = {f"point_{key}": part for key, part in zip(names_of, parts, strict=True)}
     strings |= {"path_start": start, "wrap_start": wrap_start, "wrap": wraps}
     values = [source if isinstance(source, float) else 0.0 for source in excitations]
+    strings |= {"excitation_low": [row["low"] for row in rows], "excitation_high": [row["high"] for row in rows]}
     return (
         columns(rows, _MUSCLE)
         | arrays_of(strings | {"excitation": signals, "excitation_value": values})
@@ -134,9 +134,12 @@ def _muscle(model: dict[str, Any]) -> dict[str, Any]:
         shape = [*(model[name] for name, _ in OWN_CURVES), model["fibre_damping"], 0.0]
     else:
         shape = [model.get(name, default) for name, default, _ in THELEN_CURVES]
+    if model["type"] == "spring":
+        model |= {"viscosity": model["dissipation"], "force_length": float(model["pushes"])}
+        model |= {"reference_length": model["rest_length"]}
     activation = model.get("activation", {"type": "smooth", "rise": 0.0, "fall": 0.0})
     return {
-        **dict.fromkeys(_MUSCLE.split(), 0.0),
+        **dict.fromkeys(_MUSCLE.split(), 0.0) | {"low": 0.0, "high": 1.0},
         **model,
         "muscle": MUSCLES.index(model["type"]),
         "curves": CURVES.index(model.get("curves", "de_groote")),
@@ -201,19 +204,21 @@ def _organ(neuron: dict[str, Any], path: str, names: Names, muscle: Arrays) -> l
         return []
     m, delay = neuron["muscle"], neuron["delay"]
     source = f"muscle.{names.entries['muscle'][m]}"
+    kind = muscle["muscle"][m]
     if neuron["type"] == "golgi":
+        if kind == muscles.SPRING:
+            raise ValueError(f"{path}.muscle must not be a spring, which has no maximal force, got {source[7:]!r}")
         gain = neuron["gain"] / muscle["max_force"][m]
         return [{"from": f"{source}.force", "gain": gain, "offset": neuron["threshold"], "delay": delay}]
     rest, active = neuron["rest"], neuron["coactivation"]
-    kind = muscle["muscle"][m]
     if rest is None:
         if kind == muscles.PROPORTIONAL:
             raise ValueError(f"{path}.rest is missing")
         rest = muscle["reference_length"][m]
-        if kind != muscles.SHORT_RANGE:
+        if kind not in (muscles.SHORT_RANGE, muscles.SPRING):
             rest = muscle["slack_length"][m] + muscle["optimal_length"][m] * muscle["cos_pennation"][m]
     if active is None:
-        active = 0.0 if kind == muscles.PROPORTIONAL else COACTIVATION[neuron["afferent"]]
+        active = 0.0 if muscle["activation"][m] < 0 else COACTIVATION[neuron["afferent"]]
     parts = {
         "length": {"gain": neuron["length_gain"], "offset": rest},
         "velocity": {"gain": neuron["velocity_gain"], "power": neuron["power"]},
@@ -228,8 +233,13 @@ def _organ(neuron: dict[str, Any], path: str, names: Names, muscle: Arrays) -> l
 
 def _refuse_instant(path: str, signal: tuple[int, int], names: Names) -> None:
     """Raise ValueError for the force of a proportional muscle, which depends on the present neurons."""
-    if signal[0] == nerves.FORCE and names.entries["muscle"][signal[1]] in names.proportional:
+    if _is_instant(signal, names):
         raise ValueError(f"{path}: the force of a proportional muscle follows its excitation without delay")
+
+
+def _is_instant(signal: tuple[int, int], names: Names) -> bool:
+    """Return whether a signal is the force of a proportional muscle."""
+    return signal[0] == nerves.FORCE and names.muscles[names.entries["muscle"][signal[1]]] == "proportional"
 
 
 def reading_arrays(modules: Mapping[str, Module], names: Names, leaky: Mapping[str, float]) -> Arrays:

@@ -77,6 +77,7 @@ fit_at fit_a: c b  # rad or m, m or 1
 fit_B: c b b
 excitation: int c 2  # signal
 excitation_value: c  # for the signal CONSTANT
+excitation_low excitation_high: c  # bounds of the excitation
 tau: c  # s, of leaky neurons
 bias: c
 power: c  # of synapses
@@ -93,6 +94,7 @@ pin_joint pin_spline: int c  # -1 for none
 pin_body: int c 2
 pin_at: c 2 3  # m
 pin_axis: c 3
+pin_local: int c  # whether the axis turns with the second body
 pin_rate: c  # 1/s
 contact_body: int c
 contact_at: c 3  # m
@@ -250,7 +252,7 @@ def pack(
     wide = _power(4, arrays["curve_piece"].shape[1]), _power(8, counts["links"]), _power(8, int(paths))
     sizes = dict(zip("dle", wide, strict=True)) | {"b": b, "c": c, "c+1": c + 1, "4c": 4 * c}
     sizes |= {
-        "s": _power(1, counts["elastics"]),
+        "s": _power(8, counts["elastics"]),
         "g": _power(c, len(arrays["curve_x"])),
         "z": 2 * b + 3 * c,
         "ring": _power(256, past) if past else 1,

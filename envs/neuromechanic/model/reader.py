@@ -90,14 +90,14 @@ class Names:
         entries: Names in order, by kind of table. Bodies have the order of the tables until these have been read, then
             that of the state vector, with followers last. Joints have the order of the state vector.
         declared: Whether the model lists its inputs. If not, inputs are added when they first occur.
-        proportional (set of str): Muscles without activation dynamics, with a force proportional to excitation.
+        muscles: Types of muscles by name.
         frames: Body, rotation matrix (3, 3) and origin (3,) m in the body of each further frame.
         outputs: Index of the first output and number of outputs of each control module.
     """
 
     entries: dict[str, Sequence[str]]
     declared: bool = False
-    proportional: set[str] = field(default_factory=set)
+    muscles: dict[str, str] = field(default_factory=dict)
     outputs: dict[str, tuple[int, int]] = field(default_factory=dict)
     frames: dict[str, tuple[int, NDArray[np.float64], NDArray[np.float64]]] = field(default_factory=dict)
 
@@ -155,8 +155,8 @@ class Names:
             index = self.index(kind, rest[0], path)
             if kind == "body":
                 index = 3 * index + _AXES.index(quantity[-1])
-            if quantity == "activation" and rest[0] in self.proportional:
-                raise ValueError(f"{path}: muscle {rest[0]!r} is proportional and has no activation")
+            if quantity == "activation" and (kind := self.muscles.get(rest[0], "")) in ("proportional", "spring"):
+                raise ValueError(f"{path}: muscle {rest[0]!r} is {kind} and has no activation")
             return quantities[quantity], index
         if kind == "muscle":
             raise ValueError(f"{path}: a muscle has {', '.join(quantities)}, got {shown(value)}")

@@ -52,9 +52,9 @@ from .reader import (
 LONGEST_DELAY = 10.0
 """Longest delay of a synapse, s."""
 
-MUSCLES = ("rigid_tendon", "compliant_tendon", "short_range", "proportional")
+MUSCLES = ("rigid_tendon", "compliant_tendon", "short_range", "proportional", "spring")
 CURVES = ("de_groote", "thelen", "mujoco", "own")
-ACTIVATIONS = ("smooth", "switched", "zajac")
+ACTIVATIONS = ("smooth", "switched", "zajac", "schutte")
 THELEN_CURVES = (
     ("tendon_strain", 0.04, "strain of the tendon at the maximal force"),
     ("passive_strain", 0.6, "strain of passive fibres at the maximal force"),
@@ -256,6 +256,8 @@ def _check_spline(spline: Mapping[str, Any], path: str) -> None:
 
 
 def _check_muscle_model(model: Mapping[str, Any], path: str) -> None:
+    if "low" in model:
+        expect(model["low"] < model["high"], f"{path}.low", f"be below high, {model['high']:g}", model["low"])
     if model.get("curves") == "mujoco":
         expect(model["type"] == "rigid_tendon", f"{path}.type", "be rigid_tendon with MuJoCo's curves", model["type"])
     elif "slack_length" in model:
@@ -265,7 +267,9 @@ def _check_muscle_model(model: Mapping[str, Any], path: str) -> None:
 
 
 def _check_muscle(muscle: Mapping[str, Any], path: str) -> None:
-    points = muscle["path"]
+    points, spring = muscle["path"], muscle["model"]["type"] == "spring"
+    if (muscle["excitation"] is None) != spring:
+        raise ValueError(f"{path}.excitation {'must not be given for a spring' if spring else 'is missing'}")
     if (points is None) == (muscle["length"] is None):
         raise ValueError(f"{path} must have either path or length, got {'none' if points is None else 'both'}")
     if muscle["wraps"] and points is None:
@@ -322,6 +326,7 @@ _RANGES = Per("type", {"revolute": (-math.pi, math.pi), "prismatic": (-10.0, 10.
 _TENDONS = ("rigid_tendon", "compliant_tendon")
 _HILL, _SHORT, _HINGES = (*_TENDONS, "short_range"), ("short_range",), ("revolute", "prismatic")
 _RIGID, _COMPLIANT = ("rigid",), ("compliant",)
+_SPRING = ("spring",)
 _ORGANS, _SPINDLE, _BOUNDED = ("spindle", "golgi"), ("spindle",), ("heaviside", "saturate")
 _DELAY = number(0.0, LONGEST_DELAY)
 _POWER = number(0.01, 10.0)
@@ -426,7 +431,13 @@ ACTIVATION = Table(
 )
 MUSCLE_MODEL = Table(
     Key("type", choice(*MUSCLES), REQUIRED, "", "model of the muscle's force"),
-    Key("max_force", POSITIVE, REQUIRED, "N", "maximal force"),
+    Key("max_force", POSITIVE, REQUIRED, "N", "maximal force, or force per excitation", (*_HILL, "proportional")),
+    Key("low", NUMBER, 0.0, "1", "smallest excitation", ("proportional",)),
+    Key("high", NUMBER, 1.0, "1", "largest excitation", ("proportional",)),
+    Key("stiffness", _LEAST, REQUIRED, "N/m", "stiffness of the spring", _SPRING),
+    Key("rest_length", NUMBER, REQUIRED, "m", "length of the path at which the force is 0", _SPRING),
+    Key("dissipation", _LEAST, 0.0, "s/m", "relative increase of the force per velocity of lengthening", _SPRING),
+    Key("pushes", TRUTH, False, "", "whether the spring pushes below its rest length", _SPRING),
     Key("optimal_length", POSITIVE, REQUIRED, "m", "optimal length of the fibres", _HILL),
     Key("pennation", number(0.0, 1.4), 0.0, "rad", "angle of the fibres at the optimal length", _HILL),
     Key("activation", table(ACTIVATION), {"type": "smooth"}, "", "activation dynamics", _HILL),
@@ -472,7 +483,7 @@ MUSCLE = Table(
     ),
     Key("wraps", Form("list of tables", _wraps), [], "", "surfaces that any segment between two points can wrap"),
     Key("length", table(LENGTH), OPTIONAL, "", "length mean - a d - d B d / 2 with d = q - at, instead of a path"),
-    Key("excitation", later("number from 0 to 1, or signal"), REQUIRED, "1", "input of the activation"),
+    Key("excitation", later("number from 0 to 1, or signal"), OPTIONAL, "1", "input of the activation; not of springs"),
     Key("model", table(MUSCLE_MODEL), REQUIRED, "", "muscle model and its constants"),
     check=_check_muscle,
 )
@@ -522,6 +533,14 @@ PIN = Table(
     Key("point", POINT, REQUIRED, "m", "point to constrain", beside="no joint"),
     Key("to", POINT, REQUIRED, "m", "point to which it is pinned", beside="no joint"),
     Key("axes", DIRECTIONS, _AXES, "", "constrained directions", beside="no joint"),
+    Key(
+        "frame",
+        choice("world", "body"),
+        "world",
+        "",
+        "frame of the directions; `body`: that of `to`",
+        beside="no joint",
+    ),
     Key("motion", later("0 or `spline.NAME`, or a list"), 0, "", "prescribed distance by direction, or position"),
 )
 CONTACT = Table(
