@@ -71,6 +71,9 @@ PROPERTIES: dict[str, dict[str, tuple[float | str, str]]] = {
 
 MUSCLES = tuple(PROPERTIES)
 
+SURFACES = "WrapCylinder", "WrapSphere", "WrapEllipsoid"
+"""Surfaces that paths can wrap."""
+
 
 def muscle(importer: o.OpenSimImporter, force: o.Element) -> None:
     """Convert a muscle."""
@@ -125,7 +128,7 @@ def _course(importer: o.OpenSimImporter, force: o.Element, name: str) -> dict[st
         if len(surfaces) > 1:
             importer.report.taken.append(
                 f"{len(surfaces)} surfaces of {name}, with the shortest path around them; if two touch one segment, "
-                "lengths from OpenSim 4.6 are some mm shorter, as it mixes results of different iterations"
+                "lengths from OpenSim 4.6 differ by some mm, as it mixes results of different iterations"
             )
     return entry
 
@@ -273,28 +276,37 @@ def _wrap(importer: o.OpenSimImporter, wrap: o.Element, points: list[Any]) -> di
     if o.text_of(shape, "active", "true") == "false":
         importer.report.ignored.append(f"{shape.tag} {name}, which is not active")
         return None
-    if shape.tag not in ("WrapCylinder", "WrapSphere"):
-        raise ValueError(f"it wraps the {shape.tag} {name!r}; supported are WrapCylinder and WrapSphere")
+    if shape.tag not in SURFACES:
+        raise ValueError(f"it wraps the {shape.tag} {name!r}; supported are {', '.join(SURFACES)}")
     body, turn, origin = importer.locate(holder)
     place = importer.places[body]
     frame = Place(place.body, place.R @ turn, place.R @ origin + place.p)
     R = frame.R @ o.turned(o.numbers_of(shape, "xyz_body_rotation"))
     at = (frame.R @ o.numbers_of(shape, "translation") + frame.p).tolist()
-    radius = o.number_of(shape, "radius", 0.05 if shape.tag == "WrapSphere" else 1.0)
-    entry: dict[str, Any] = {"body": frame.body, "at": at, "radius": radius}
+    entry: dict[str, Any] = {"body": frame.body, "at": at}
     quadrant = o.text_of(shape, "quadrant", "all").lower().replace("unassigned", "all")
+    part: Any = shape
+    if shape.tag == "WrapEllipsoid":
+        method = o.text_of(wrap, "method", "hybrid").lower().replace("unassigned", "hybrid")
+        radii = o.numbers_of(shape, "dimensions", "-1 -1 -1").tolist()
+        attitude = Place(frame.body, R, frame.p).frame()["attitude"]
+        entry |= {"type": "ellipsoid", "radii": radii, "attitude": attitude}
+        entry |= {"quadrant": quadrant.removeprefix("+"), "method": method}
+        part = shape, method
+    else:
+        entry["radius"] = o.number_of(shape, "radius", 0.05 if shape.tag == "WrapSphere" else 1.0)
     if shape.tag == "WrapSphere":
         if quadrant != "all":
             raise ValueError(f"the WrapSphere {name!r} has quadrant {quadrant!r}; supported is 'all'")
         entry["type"] = "sphere"
-    else:
+    elif shape.tag == "WrapCylinder":
         sign = -1.0 if quadrant.startswith("-") else 1.0
         axis = quadrant.lstrip("+-")
         if axis not in ("x", "y", "all"):
             raise ValueError(f"the WrapCylinder {name!r} has quadrant {quadrant!r}; supported are x, y, -x, -y and all")
         side: Any = "any" if axis == "all" else (sign * R[:, "xy".index(axis)]).tolist()
         entry |= {"axis": R[:, 2].tolist(), "side": side, "length": o.number_of(shape, "length", 1.0)}
-    own = importer.name(name, "cylinder", shape)
+    own = importer.name(name, "cylinder", part)
     importer.add("cylinder", own, entry)
     count, present = len(points), [i + 1 for i, point in enumerate(points) if point is not None]
     first, last = o.numbers_of(wrap, "range", "-1 -1")

@@ -31,6 +31,7 @@ from .model.reader import SMALLEST
 from .muscles import rest_fibres
 from .nerves import Module, chain
 from .params import PHYSICAL, row_parameters
+from .paths import ELLIPSOID
 
 VARIABLE = "rk45", "dop853"
 """Schemes with variable steps, see `variable`."""
@@ -196,6 +197,7 @@ class Neuromechanic(Animal):
             self.contacts,
             CURVES=bool(arrays["curves"].any()),
             ELASTIC=counts["elastics"] > 0,
+            ELLIPSOIDS=bool((arrays["cylinder_way"] >= ELLIPSOID).any()),
             FOLLOWERS=counts["links"] > counts["bodies"],
             LIMITS=counts["limits"] > 0,
             WINDING=bool(arrays["winds"].any()),

@@ -5,11 +5,15 @@ from __future__ import annotations
 import math
 
 from ..core.kernels.jit import add_scaled, inlined, kernel
-from .skeleton import place, push
+from .ellipsoid import PLANE, over
+from .skeleton import place, push, rotate
 
 SIDE, ANY, SIDED, INSIDE, SPHERE = range(5)
 """Ways of a string along a cylinder: by OpenSim's rule for a side, the shorter way, by MuJoCo's rule for a side, and
 inside. For a sphere, add SPHERE - ANY to the last three."""
+
+ELLIPSOID = SPHERE + 3
+"""Way over an ellipsoid; add a method of `ellipsoid`."""
 
 MEETS, LEAVES, BEFORE, AFTER = range(4)
 """Rows of ``k.meet``: points where a string meets and leaves a surface, and the points before and after it."""
@@ -181,14 +185,20 @@ def flat(meet, way, radius, half, x, y, p, q):
 
 
 @kernel
-def segment(t, k, w, i):
-    """Apply wrap ``w`` to the string between nodes i and i + 1; see `wrapped`. ``k.meet`` is in the world frame."""
+def segment(t, k, w, i, rates):
+    """Apply wrap ``w`` to the string between nodes i and i + 1; see `wrapped`. ``k.meet`` is in the world frame.
+
+    For ``rates``, see `ellipsoid.over`.
+    """
     c, meet = t.wrap[w, 0], k.meet
     p, q = meet[BEFORE], meet[AFTER]
     inside(t, k, c, k.node[i, 0], k.node[i, 1], k.node[i, 2], p)
     inside(t, k, c, k.node[i + 1, 0], k.node[i + 1, 1], k.node[i + 1, 2], q)
     way, radius, half = t.cylinder_way[c], t.cylinder_radius[c], t.cylinder_half[c]
-    if way < SPHERE:
+    if ELLIPSOIDS and way >= ELLIPSOID:
+        arc = over(k.ellipsoid, meet, t.cylinder_radii[c], way - ELLIPSOID, t.cylinder_quadrant[c], p, q, rates)
+        hit = arc >= 0.0
+    elif way < SPHERE:
         arc, hit = flat(meet, way, radius, half, 1.0, 0.0, p, q)
     else:
         # Axes for the plane of both ends and the centre: x to the first end, y perpendicular, z normal to the plane.
@@ -234,23 +244,24 @@ def wrap_nodes(t, k, m, count, w, first):
             for j in range(i, count):
                 move_node(k, j + 2, j)
             break
-    best, where, must = math.inf, -1, False
+    best, last, where, must = math.inf, 0.0, -1, False
+    rates = 4 if alone(t, m) else 0
     for i in range(count - 1):
         low, high = k.node_point[i] - t.path_start[m], k.node_point[i + 1] - t.path_start[m]
         own = k.node_wrap[i] >= 0 and k.node_wrap[i] == k.node_wrap[i + 1]
         own |= t.point_share[k.node_point[i]] == 0.0
         if own or low < t.wrap[w, 1] or high > t.wrap[w, 2] + (k.node_wrap[i + 1] < 0) - 1 or must:
             continue
-        arc, hit = segment(t, k, w, i)
+        arc, hit = segment(t, k, w, i, rates)
         if arc < 0.0:
             continue
         p, q = k.node[i], k.node[i + 1]
         more = gap(p, k.meet[MEETS]) + arc + gap(k.meet[LEAVES], q) - gap(p, q)
         if hit or more < best:
-            best, where, must = more, i, hit
+            best, last, where, must = more, arc, i, hit
     if where < 0:
         return count
-    k.wrap_arc[w - first] = segment(t, k, w, where)[0]
+    k.wrap_arc[w - first] = last if must else segment(t, k, w, where, rates)[0]
     for j in range(count - 1, where, -1):
         move_node(k, j, j + 2)
     for r in (MEETS, LEAVES):
@@ -306,11 +317,41 @@ def winding(t, k, q, m):
     for i in range(count - 1):
         if k.node_wrap[i] >= 0 and k.node_wrap[i] == k.node_wrap[i + 1]:
             length += k.wrap_arc[k.node_wrap[i] - first] * t.point_share[k.node_point[i]]
+            if ELLIPSOIDS and t.cylinder_way[t.wrap[k.node_wrap[i], 0]] >= ELLIPSOID:
+                lean(t, k, m, i)
             continue
         a, b, share = k.node[i], k.node[i + 1], t.point_share[k.node_point[i]]
         if share > 0.0:
             length += span(t, k, m, share, k.node_body[i], a[0], a[1], a[2], k.node_body[i + 1], b[0], b[1], b[2])
     return length
+
+
+@kernel
+def alone(t, m):
+    """Return whether a path has one wrap, so that the derivatives of its last segment are still in ``k.ellipsoid``."""
+    return t.wrap_start[m + 1] - t.wrap_start[m] == 1
+
+
+@kernel
+def lean(t, k, m, i):
+    """Add the moment arms of the string over an ellipsoid from node i, apart from those of its straight parts."""
+    c, meet = t.wrap[k.node_wrap[i], 0], k.meet
+    b, F, share = t.cylinder_body[c], t.cylinder_frame[c], t.point_share[k.node_point[i]]
+    if not alone(t, m):
+        p, q, way = meet[BEFORE], meet[AFTER], t.cylinder_way[c] - ELLIPSOID
+        inside(t, k, c, k.node[i - 1, 0], k.node[i - 1, 1], k.node[i - 1, 2], p)
+        inside(t, k, c, k.node[i + 2, 0], k.node[i + 2, 1], k.node[i + 2, 2], q)
+        over(k.ellipsoid, meet, t.cylinder_radii[c], way, t.cylinder_quadrant[c], p, q, 4)
+    for end in range(2):
+        j, g = i - 1 + 3 * end, k.ellipsoid[PLANE, 3 + end]
+        x, y, z = k.node[j, 0], k.node[j, 1], k.node[j, 2]
+        u = share * (F[0, 0] * g[0] + F[1, 0] * g[1] + F[2, 0] * g[2])
+        v = share * (F[0, 1] * g[0] + F[1, 1] * g[1] + F[2, 1] * g[2])
+        w = share * (F[0, 2] * g[0] + F[1, 2] * g[1] + F[2, 2] * g[2])
+        if b >= 0:
+            u, v, w = rotate(k.turn[b], u, v, w)
+        push(t, k, k.node_body[j], x, y, z, -u, -v, -w, k.arm[m])
+        push(t, k, b, x, y, z, u, v, w, k.arm[m])
 
 
 @kernel
@@ -325,8 +366,8 @@ def span(t, k, m, share, body, x, y, z, body1, x1, y1, z1):
     return share * length
 
 
-WINDING = True
-"""Whether paths can need `winding`; `variant` removes its code otherwise."""
+WINDING = ELLIPSOIDS = True
+"""Whether paths can need `winding` and `ellipsoid`; `variant` removes their code otherwise."""
 
 
 @inlined

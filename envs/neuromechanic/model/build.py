@@ -18,7 +18,7 @@ from .. import skeleton
 from ..nerves import Module
 from .build_muscles import cylinder_arrays, motor_arrays, muscle_arrays, neuron_arrays, reading_arrays
 from .layout import Arrays, arrays_of, columns
-from .reader import Names, Tables, across, expect, limit, listed, ordered
+from .reader import Names, Tables, across, expect, limit, listed, ordered, turned
 from .tables import BODY, BUSHING, CONTACT, CURVE, FRAME, MODEL, PIN, PLATFORM, PULSE, SPLINE, WRENCH
 
 SCHEMA = 1
@@ -276,9 +276,7 @@ def _frames(tables: Tables, names: Names) -> dict[str, tuple[int, NDArray[np.flo
     frames = {}
     for name, frame in FRAME.read_all("frame", tables, names).items():
         expect(name not in ("ground", *names.entries["body"]), f"frame.{name}", "have another name than a body", name)
-        w, *u = np.array(frame["attitude"])
-        R = (w * w - np.dot(u, u)) * np.eye(3) + 2.0 * np.outer(u, u) + 2.0 * w * np.cross(np.eye(3), u)
-        frames[name] = frame["body"], R, np.array(frame["at"])
+        frames[name] = frame["body"], turned(frame["attitude"]), np.array(frame["at"])
     return frames
 
 

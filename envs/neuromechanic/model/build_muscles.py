@@ -11,18 +11,20 @@ from numpy.typing import NDArray
 from .. import muscles, nerves, paths
 from ..nerves import Module
 from .layout import Arrays, arrays_of, columns
-from .reader import LARGEST, Names, Tables, across, limit, ordered
+from .reader import LARGEST, Names, Tables, across, limit, ordered, turned
 from .tables import (
     ACTIVATIONS,
     COACTIVATION,
     CURVES,
     CYLINDER,
+    METHODS,
     MOTOR,
     MUJOCO_CURVES,
     MUSCLE,
     MUSCLES,
     NEURON,
     OWN_CURVES,
+    QUADRANTS,
     SHAPES,
     SHARE,
     SYNAPSE,
@@ -31,9 +33,15 @@ from .tables import (
 
 
 def cylinder_arrays(tables: Tables, names: Names) -> Arrays:
-    """Return the constants of cylinders and spheres."""
+    """Return the constants of cylinders, spheres and ellipsoids."""
     rows = []
     for name, row in CYLINDER.read_all("cylinder", tables, names).items():
+        row = {"radius": 0.0, "radii": [0.0] * 3, "half": 0.5 * LARGEST} | row
+        row["quadrant"] = QUADRANTS[row.get("quadrant", "all")]
+        if row["type"] == "ellipsoid":
+            way = paths.ELLIPSOID + METHODS.index(row["method"])
+            rows.append({**row, "way": way, "frame": turned(row["attitude"]).T})
+            continue
         axis, way, ball = row.get("axis", np.eye(3)[2]), row["side"], row["type"] == "sphere"
         side = np.eye(3)[np.argmin(np.abs(axis))] if isinstance(way, str) else way
         if ball:
@@ -48,7 +56,7 @@ def cylinder_arrays(tables: Tables, names: Names) -> Arrays:
         row |= {"way": kind, "half": 0.5 * row.get("length", LARGEST)}
         rows.append({**row, "frame": [side, np.cross(axis, side), axis]})
     names.entries["cylinder"] = tuple(tables)
-    return columns(rows, "body at frame radius half way", "cylinder_")
+    return columns(rows, "body at frame radius radii half way quadrant", "cylinder_")
 
 
 def muscle_arrays(tables: Tables, names: Names, cylinders: Arrays) -> Arrays:

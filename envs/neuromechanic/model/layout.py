@@ -51,7 +51,8 @@ cylinder_body: int c
 cylinder_at: c 3  # m
 cylinder_frame: c 3 3  # rows: side on which paths wrap, axis x side, axis
 cylinder_radius cylinder_half: c  # m; half the length
-cylinder_way: int c  # constant of `paths`
+cylinder_radii: c 3  # m, of ellipsoids
+cylinder_way cylinder_quadrant: int c  # constant of `paths`; `side` of `ellipsoid.crest`
 spline_start: int c+1  # first piece of each spline
 spline_time: c  # s
 spline_cubic: c 4  # coefficients, highest power first
@@ -164,6 +165,7 @@ bias tau qdd: b  # generalised forces and accelerations
 momentum: 12
 meet: 4 3
 ball: 3 3
+ellipsoid: 12 5 3  # blocks of `ellipsoid`
 arm: c b  # moment arms, m or 1
 length rate fibre fibre_rate slope force: c  # of muscles: m, m/s, m, m/s, N s/m, N
 neuron output heard motor push excitation: c

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ...core.arguments import shown
 from .. import nerves
@@ -191,6 +191,12 @@ def ordered(kind: str, after: Mapping[str, Sequence[str]], key: str) -> list[str
                 del way[name]
                 order[name] = None
     return list(order)
+
+
+def turned(attitude: ArrayLike) -> NDArray[np.float64]:
+    """Return the rotation matrix (3, 3) of a unit quaternion w, x, y, z."""
+    w, *u = np.array(attitude)
+    return (w * w - np.dot(u, u)) * np.eye(3) + 2.0 * np.outer(u, u) + 2.0 * w * np.cross(np.eye(3), u)
 
 
 def across(side: NDArray[np.float64], axis: NDArray[np.float64], path: str, value: Any) -> NDArray[np.float64]:

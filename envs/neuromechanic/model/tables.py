@@ -83,7 +83,9 @@ OWN_CURVES = (
 """Name and meaning of the curves of ``curves = "own"``, in the kernels' order; forces are relative to the maximal."""
 CURVE_KINDS = ("simm", "linear", "polynomial")
 SHAPES = ("linear", "sigmoid", "tanh", "heaviside", "saturate")
-"""Words that some keys accept, in the order of the kernels' constants in `muscles` and `nerves`."""
+QUADRANTS = {"all": 0, "x": 1, "y": 2, "z": 3, "-x": -1, "-y": -2, "-z": -3}
+METHODS = ("hybrid", "axial", "midpoint")
+"""Words that some keys accept, in the order of the kernels' constants in `muscles`, `nerves` and `ellipsoid`."""
 
 COACTIVATION = {"Ia": 50.0, "II": 20.0}
 """Rate (1/s) of an afferent at full activation.
@@ -249,6 +251,13 @@ def _check_frame(frame: Mapping[str, Any], path: str) -> None:
     expect(unit, f"{path}.attitude", "be a unit quaternion", frame["attitude"])
 
 
+def _check_surface(surface: Mapping[str, Any], path: str) -> None:
+    if surface["type"] == "ellipsoid":
+        _check_frame(surface, path)
+        low = all(SMALLEST <= radius <= LARGEST for radius in surface["radii"])
+        expect(low, f"{path}.radii", "be 3 numbers above 0", surface["radii"])
+
+
 def _check_spline(spline: Mapping[str, Any], path: str) -> None:
     times = spline["times"]
     ascending = len(times) == len(spline["values"]) and is_ascending(times)
@@ -397,14 +406,26 @@ FRAME = Table(
 )
 CYLINDER = Table(
     Key("body", name("body", ground=True), REQUIRED, "", "body that the surface is fixed to"),
-    Key("type", choice("cylinder", "sphere"), "cylinder", "", "shape of the surface"),
-    Key("at", vector(3), REQUIRED, "m", "a point on the axis, or the centre of a sphere"),
+    Key("type", choice("cylinder", "sphere", "ellipsoid"), "cylinder", "", "shape of the surface"),
+    Key("at", vector(3), REQUIRED, "m", "a point on the axis, or the centre of a sphere or ellipsoid"),
     Key("axis", DIRECTION, REQUIRED, "", "axis of the cylinder", ("cylinder",)),
     Key("side", SIDES, REQUIRED, "", "side on which paths wrap it, or inside it", ("cylinder",)),
     Key("side", SIDES, "any", "", "side on which paths wrap it by MuJoCo's rule, or inside it", ("sphere",)),
     Key("rule", choice("opensim", "mujoco"), "opensim", "", "program that defines when paths wrap", ("cylinder",)),
-    Key("radius", POSITIVE, REQUIRED, "m", "radius of the surface"),
+    Key("radius", POSITIVE, REQUIRED, "m", "radius of the surface", ("cylinder", "sphere")),
+    Key("radii", vector(3), REQUIRED, "m", "radii along its axes", ("ellipsoid",)),
+    Key(
+        "attitude",
+        vector(4),
+        (1.0, 0.0, 0.0, 0.0),
+        "1",
+        "unit quaternion w, x, y, z of its axes in the body",
+        ("ellipsoid",),
+    ),
+    Key("quadrant", choice(*QUADRANTS), "all", "", "half on which paths wrap it, by its axis", ("ellipsoid",)),
+    Key("method", choice(*METHODS), "hybrid", "", "OpenSim's method for the plane of a path", ("ellipsoid",)),
     Key("length", POSITIVE, LARGEST, "m", "length with `at` in the middle; paths do not wrap beyond it", ("cylinder",)),
+    check=_check_surface,
 )
 CURVE = Table(
     Key("kind", choice(*CURVE_KINDS), REQUIRED, "", "cubic spline of SIMM, linear interpolation, or polynomial"),
