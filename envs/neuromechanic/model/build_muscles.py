@@ -34,9 +34,10 @@ from .tables import (
 
 def cylinder_arrays(tables: Tables, names: Names) -> Arrays:
     """Return the constants of cylinders, spheres and ellipsoids."""
-    rows = []
-    for name, row in CYLINDER.read_all("cylinder", tables, names).items():
-        row = {"radius": 0.0, "radii": [0.0] * 3, "half": 0.5 * LARGEST} | row
+    rows: list[dict[str, Any]] = []
+    unused: dict[str, Any] = {"radius": 0.0, "radii": [0.0] * 3, "half": 0.5 * LARGEST}
+    for name, surface in CYLINDER.read_all("cylinder", tables, names).items():
+        row = unused | surface
         row["quadrant"] = QUADRANTS[row.get("quadrant", "all")]
         if row["type"] == "ellipsoid":
             way = paths.ELLIPSOID + METHODS.index(row["method"])
