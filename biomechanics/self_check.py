@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gymnosoma.envs.neuromechanic import Neuromechanic
+from gymnosoma.envs.neuromechanic.skeleton import PRISMATIC
 
 from .importer import installed, valid_name
 
@@ -167,3 +168,29 @@ def _to_mujoco(
             data.qpos[at : at + 4] = np.roll(turn.as_quat(), 1)
             G[dof : dof + 3, i : i + 3] = R.T
     return G, bend
+
+
+def falling(animal: Neuromechanic) -> list[str]:
+    """Return the joints between the ground and the first mass if nothing carries the model in one of them.
+
+    The list is empty if the model has contacts or pins on points.
+    """
+    model, a = animal.model, animal.model.arrays
+    g = a["gravity"]
+    if model.counts["contacts"] or model.counts["touches"] or (a["pin_body"] >= 0).any():
+        return []
+    k, loose, free = animal.mechanics(animal.rows(1)), list[str](), len(model.bodies)
+    carried = {*a["pin_joint"], *a["motor"][:, 0], *a["limit_joint"], *np.flatnonzero(a["stiffness"])}
+    force, weight = k["joint_torque"] + k["wrench_torque"].sum(0), float(np.sum(a["mass"]) * np.linalg.norm(g))
+    for root in np.flatnonzero(a["parent"] < 0).tolist():
+        chain = [root]
+        while a["mass"][chain[-1]] == 0.0 and np.sum(a["parent"] == chain[-1]) == 1:
+            chain.append(int(np.argmax(a["parent"] == chain[-1])))
+        own = [i for i in chain if i < free]
+        for i in own:
+            along = abs(float(k["turn"][i] @ a["axis"][i] @ g))
+            down = a["joint"][i] == PRISMATIC and along > 0.1 * float(np.linalg.norm(g)) > 0.0
+            if down and i not in carried and abs(force[i]) < 0.05 * weight:
+                loose += [model.bodies[j] for j in own if j not in carried and "." not in model.bodies[j]]
+                break
+    return loose

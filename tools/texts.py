@@ -154,7 +154,7 @@ TEXTS = {
     "formats": Text(RECORDINGS, "pytest tests/recordings", lambda: pins("h5py", "numpy", "pandas", "sleap-io")),
     "elbow": Text(
         "docs/guides/import.md",
-        "gymnosoma train arm26.osim --joint r_elbow_flex --steps 500000",
+        "gymnosoma train arm26.osim --joint r_elbow_flex --goal 90",
         lambda: [imports(), pins("stable_baselines3", "torch")],
     ),
     "accuracy": Text("docs/guides/import.md", "pytest tests/biomechanics/test_biomechanics_cases.py", imports),

@@ -144,7 +144,7 @@ def read_config(folder: Path) -> RunConfig:
 
 
 def recipe(env_id: str, algorithm: str | None = None, file: Path | None = None) -> Recipe:
-    """Return the training settings of an environment: the defaults, updated by its recipe.
+    """Return the training settings of an environment: the defaults, updated by its recipe or that of its task.
 
     Args:
         algorithm: Learning algorithm. By default, the recipe's.
@@ -155,6 +155,8 @@ def recipe(env_id: str, algorithm: str | None = None, file: Path | None = None) 
     """
     folder = resources.files("gymnosoma.agents.learning").joinpath("recipes")
     own: Any = file or folder.joinpath(f"{env_id.split('/')[-1]}.toml")
+    if file is None and not own.is_file():
+        own = folder.joinpath(f"{task_class(env_id).__name__}.toml")
     default = deepcopy(_defaults())
     default.pop("ranges")
     if file is not None and not file.is_file():
@@ -266,7 +268,9 @@ class Run:
             record.curve.append(line)
             self.show(steps)
             curve = sparkline([float(each.rpartition(",")[2]) for each in record.curve])
-            text = f"return {mean:.2f}, {self.score.name} {score:.4g} {self.score.unit} {curve}".rstrip()
+            unit = f" {self.score.unit}" if self.score.unit != "1" else ""
+            more = f", {self.score.name} {score:.4g}{unit}" if self.score.name != "return" else ""
+            text = f"return {mean:.2f}{more} {curve}".rstrip()
             self._bar.set_postfix_str(text, refresh=False)
             row = dict(zip(CURVE, map(float, line.split(",")), strict=True))
             self._watch(row)

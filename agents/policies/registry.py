@@ -19,6 +19,7 @@ from gymnosoma.envs.wrappers import make_vec
 
 from ..controllers import Reference, references
 from .fingerprints import files_digest
+from .models import saved_id
 
 
 @dataclass(frozen=True)
@@ -54,9 +55,12 @@ def all_ids() -> list[str]:
 def full_id(name: str) -> str:
     """Complete an environment id, such as ``WormSwim-v0`` to ``gymnosoma/WormSwim-v0``.
 
-    For ``module:id``, the module is imported first to register the id, also from the working folder. Raises ValueError
-    if the id is not registered in the namespace ``gymnosoma``.
+    For ``module:id``, the module is imported first to register the id, also from the working folder. A run folder of a
+    model registers the model's environment. Raises ValueError if the id is not registered in the namespace
+    ``gymnosoma``.
     """
+    if own_id := saved_id(Path(name)):
+        return own_id
     module, _, own = name.rpartition(":")
     if module:
         own_module(f"id {name!r}", module)

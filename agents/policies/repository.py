@@ -14,12 +14,13 @@ from gymnosoma.envs.core.env.documentation import summary
 
 from ..support.files import replacing
 from .card import CARD, WEIGHTS, read_card
+from .models import ENVIRONMENT
 from .registry import task_class
 
 README, PICTURE = "README.md", "episode.png"
 """Names of the model card, and of a picture that it shows if the folder has it."""
 
-FILES = (CARD, WEIGHTS, README, PICTURE)
+FILES = (CARD, WEIGHTS, ENVIRONMENT, README, PICTURE)
 """Files of a policy to publish. Checkpoints are not among them, because loading them executes code."""
 
 TEXT = """# {name}
@@ -39,8 +40,8 @@ A policy for the environment `{env_id}` of [gymnosoma](https://github.com/gymnos
 ```sh
 pip install gymnosoma
 hf download USER/{name} --local-dir {name}
-gymnosoma evaluate {short} --policy {name} baseline
-gymnosoma render {short} --policy {name} --save film.mp4
+gymnosoma evaluate {target} --policy {name} baseline
+gymnosoma render {target} --policy {name} --save film.mp4
 ```
 
 ## Licence
@@ -81,7 +82,7 @@ def write_repository(folder: Path) -> None:
     text = TEXT.format(
         name=name,
         env_id=env_id,
-        short=short,
+        target=name if (folder / ENVIRONMENT).is_file() else short,
         task=summary(task_class(env_id)).rstrip("."),
         algorithm=card.algorithm,
         picture=f"\n![An episode]({PICTURE})\n" if (folder / PICTURE).is_file() else "",

@@ -45,7 +45,7 @@ CROSSES = 1e-4
 
 
 def draw(canvas: Canvas, task: NeuromechanicTask, trail: Trail, ghost: Trail | None = None) -> None:
-    """Draw a model with x to the right and y up; see `View` for the arguments."""
+    """Draw a model upright, seen along z or, if it moves a joint that shows less there, along another axis."""
     scene(task, canvas, trail, ghost)
 
 
@@ -57,26 +57,72 @@ def scene(task: Any, canvas: Canvas, trail: Trail, ghost: Trail | None) -> None:
     they cross, at the distance of their moment arm.
     """
     animal, both = task.animal, [trail] if ghost is None else [trail, ghost]
-    start = _sticks(animal, animal.mechanics(animal.rows(1)))
+    turn = orientation(animal, task.joint if isinstance(task, Pose) else None)
     reach = _reach(animal)
     area = (0.0, 0.0, canvas.width - SIDE * bool(animal.model.muscles), canvas.height)
     # The view is fixed, except that it follows a model that moves far away.
-    points = np.concatenate([stick[:, :2] for _, stick in start])
-    now = np.concatenate([stick[:, :2] for _, stick in _sticks(animal, animal.mechanics(trail.rows[-1:]))])
+    start = animal.rows(1)
+    points = np.concatenate([stick[:, :2] for _, stick in _sticks(animal, _turned(animal, start, turn))])
+    now = np.concatenate([stick[:, :2] for _, stick in _sticks(animal, _turned(animal, trail.rows[-1:], turn))])
     away = now.mean(0) - points.mean(0)
+    span, margin, farthest = 0.8 * reach, 0.3 * reach, c.FARTHEST
+    if isinstance(task, Pose):
+        span, margin, farthest = 0.3 * reach, 0.1 * reach, 10.0
+        points = np.concatenate([points, *(_outline(animal, turn, task.joint, share) for share in SHARES)])
     points += away * (1.0 - reach / max(float(np.hypot(*away)), reach))
-    view = canvas.view(area, points, 0.8 * reach, 0.3 * reach)
+    view = canvas.view(area, points, span, margin, farthest=farthest)
     view.grid(c.rounded(0.25 * reach))
-    _ground(view, animal)
+    _ground(view, animal, turn)
     for other in reversed(both):
-        _figure(view, animal, other.rows[-1:], reach, other is ghost)
-    _reactions(view, animal, trail.rows[-1:], reach)
+        _figure(view, animal, other.rows[-1:], reach, other is ghost, turn)
+    _reactions(view, animal, trail.rows[-1:], reach, turn)
     headline, caption = goal(task, canvas, view, trail)
     canvas.titles(headline, caption)
     canvas.names(trail, ghost)
     view.scale_bar()
     if animal.model.muscles:
         _activations(canvas, task, trail)
+
+
+SHARES = np.linspace(0.0, 1.0, 5)
+"""Positions in the range of the joint to move, for which there is space in the picture."""
+
+
+def orientation(animal: Neuromechanic, joint: int | None = None) -> NDArray[np.float64]:
+    """Return the axes of the picture as rows (3, 3): right, up (against gravity), and towards the viewer.
+
+    Right is the horizontal axis of the world along which ``joint`` moves the model most. Without a joint, and for y up,
+    it is x.
+    """
+    gravity = animal.model.arrays["gravity"]
+    height = int(np.argmax(np.abs(gravity))) if gravity.any() else 1
+    up = np.eye(3)[height] * (-1.0 if gravity[height] > 0.0 else 1.0)
+    ahead, aside = (np.eye(3)[i] for i in range(3) if i != height)
+    right = ahead
+    if joint is not None:
+        ends = [_outline(animal, np.eye(3), joint, share, 3) for share in SHARES]
+        moved = np.sum(np.ptp(ends, 0) ** 2, 0)
+        if moved @ np.abs(aside) > moved @ np.abs(ahead):
+            right = np.cross(ahead, up)  # looking back along ``ahead``, into a face
+            right = -right if height == 1 else right
+    return np.array([right, up, np.cross(right, up)])
+
+
+def _outline(
+    animal: Neuromechanic, turn: NDArray[np.float64], joint: int, share: float, axes: int = 2
+) -> NDArray[np.float64]:
+    """Return the ends (N, axes) m of the bones in the start posture, with a joint at a share of its range."""
+    rows, one = animal.rows(1), animal.model.joints[joint]
+    most = np.pi if one.revolute else _reach(animal)
+    low, high = np.clip([one.low, one.high], one.start - most, one.start + most)
+    rows["q"][:, joint] = low + share * (high - low)
+    return np.concatenate([stick[:, :axes] for _, stick in bones(animal, _turned(animal, rows, turn))])
+
+
+def _turned(animal: Neuromechanic, rows: NDArray[Any], turn: NDArray[np.float64]) -> dict[str, NDArray[Any]]:
+    """Return the mechanics of a row, with positions along the axes of the picture."""
+    k = animal.mechanics(rows)
+    return k | {"origin": k["origin"] @ turn.T, "turn": turn @ k["turn"], "picture": turn}
 
 
 def _reach(animal: Neuromechanic) -> float:
@@ -90,23 +136,23 @@ def _sticks(animal: Neuromechanic, k: dict[str, NDArray[Any]]) -> list[tuple[int
     return [(i, stick) for i, stick in bones(animal, k) if np.linalg.norm(stick[1] - stick[0]) > 1e-9]
 
 
-def _ground(view: Panel, animal: Neuromechanic) -> None:
+def _ground(view: Panel, animal: Neuromechanic, turn: NDArray[np.float64]) -> None:
     """Draw the contact surfaces that are perpendicular to the picture."""
     arrays, far = animal.model.arrays, float(np.abs(np.subtract(view.high, view.low)).sum())
     for frame, height in zip(arrays["contact_frame"], arrays["contact_height"], strict=True):
-        normal = frame[0, :2]
+        normal = (turn @ frame[0])[:2]
         if np.linalg.norm(normal) > 0.99:
             along = far * np.array([-normal[1], normal[0]])
             view.polyline([height * normal - along, height * normal + along], EDGE, 2.0)
 
 
-def _reactions(view: Panel, animal: Neuromechanic, row: NDArray[Any], reach: float) -> None:
+def _reactions(view: Panel, animal: Neuromechanic, row: NDArray[Any], reach: float, turn: NDArray[np.float64]) -> None:
     """Draw the ground reaction forces (body weight has the length 0.4 ``reach``), and mark slipping points."""
     if not animal.model.contacts:
         return
     arrays = animal.model.arrays
     weight = float(np.sum(arrays["mass"]) * np.linalg.norm(arrays["gravity"])) or 1.0
-    forces, points = animal.contact_force(row)[0], animal.signal(row, "contact_point")[0]
+    forces, points = animal.contact_force(row)[0] @ turn.T, animal.signal(row, "contact_point")[0] @ turn.T
     modes = row["mode"][0] if row["mode"].size else np.zeros(len(forces))
     for force, point, mode in zip(forces, points, modes, strict=True):
         if force.any():
@@ -129,7 +175,7 @@ def _courses(animal: Neuromechanic, k: dict[str, NDArray[Any]], reach: float) ->
                     body = arrays["cylinder_body"][cylinder]
                     side = arrays["cylinder_frame"][cylinder, 0] * arrays["cylinder_radius"][cylinder]
                     at = arrays["cylinder_at"][cylinder] + side
-                points.append(at if body < 0 else k["origin"][body] + k["turn"][body] @ at)
+                points.append(k["picture"] @ at if body < 0 else k["origin"][body] + k["turn"][body] @ at)
             courses.append(np.array(points)[:, :2])
             continue
         points = []
@@ -156,10 +202,12 @@ def _courses(animal: Neuromechanic, k: dict[str, NDArray[Any]], reach: float) ->
     return courses
 
 
-def _figure(view: Panel, animal: Neuromechanic, row: NDArray[Any], reach: float, ghost: bool) -> None:
-    k = animal.mechanics(row)
+def _figure(
+    view: Panel, animal: Neuromechanic, row: NDArray[Any], reach: float, ghost: bool, turn: NDArray[np.float64]
+) -> None:
+    k = _turned(animal, row, turn)
     sticks = _sticks(animal, k)
-    thick = 0.045 * reach / view.point
+    thick = min(0.045 * reach / view.point, 20.0)
     for _, stick in sticks:
         if ghost:
             view.polyline(stick[:, :2], (*c.GHOST, 110), thick)
@@ -170,9 +218,13 @@ def _figure(view: Panel, animal: Neuromechanic, row: NDArray[Any], reach: float,
         return
     activation = _activation(animal, row)[0]
     courses = _courses(animal, k, reach)
+    paths = animal.model.arrays["fit"] < 0
     for m in np.argsort(activation):
         if len(courses[m]) > 1:
-            view.polyline(courses[m], c.mix(SLACK, c.WARM, float(activation[m])), 1.25 + 3.5 * float(activation[m]))
+            width = 1.25 + 3.5 * float(activation[m])
+            if paths[m]:
+                view.polyline(courses[m], EDGE, width + 1.25)
+            view.polyline(courses[m], c.mix(SLACK, c.WARM, float(activation[m])), width)
     for origin in k["origin"][animal.model.arrays["joint"] == REVOLUTE]:
         view.disc(origin[:2], 0.3 * thick + 1.5, EDGE)
 
@@ -212,9 +264,13 @@ def _(task: HindlimbHold, canvas: Canvas, view: Panel, trail: Trail) -> tuple[st
 def _(task: Pose, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, str]:
     error = task.hooks.info(trail.rows[-1:], trail.memory[-1:])["error"][0]
     revolute = task.animal.model.joints[task.joint].revolute
-    for body, stick in _sticks(task.animal, task.animal.mechanics(_at_goal(task, trail.rows[-1:], trail.memory[-1:]))):
-        if body == task.joint:
-            view.polyline(stick[:, :2], c.GOAL, 2.0)
+    turn = orientation(task.animal, task.joint)
+    posture = _turned(task.animal, _at_goal(task, trail.rows[-1:], trail.memory[-1:]), turn)
+    sticks = [stick for body, stick in _sticks(task.animal, posture) if body == task.joint]
+    if sticks:
+        longest = max(sticks, key=lambda stick: float(np.linalg.norm(stick[1] - stick[0])))
+        view.polyline(longest[:, :2], c.GOAL, 2.0)
+        view.label("goal", longest[1, :2], c.GOAL, 11, offset=(6, 0), back=c.PLATE)
     away = f"{np.rad2deg(error):.1f}°" if revolute else c.quantity(float(error), "m")
     return away, f"of {task.animal.model.bodies[task.joint]} from the goal"
 
@@ -441,7 +497,8 @@ def _(task: StandGains, rows: Any, memory: Any) -> Sketch:
 
 def _ends(animal: Any, rows: Any) -> Any:
     """Return x and y of the bones of rows, (bones, B, 2 ends, 2) m; nothing without rows."""
-    each = (bones(animal, animal.mechanics(rows[i : i + 1])) for i in range(len(rows)))
+    turn = orientation(animal)
+    each = (bones(animal, _turned(animal, rows[i : i + 1], turn)) for i in range(len(rows)))
     figures = [[stick[:, :2] for _, stick in sticks] for sticks in each]
     return np.array(figures).swapaxes(0, 1) if figures else ()
 

@@ -16,8 +16,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.arguments import choice, number, numbers, shown
-from ..core.env.task import ActionField, Ending, EpisodeStart, Field, Hidden, Rows, Task, measures, tolerance
+from ..core.arguments import choice, number, numbers, shown, within
+from ..core.env.task import (
+    ActionField,
+    Ending,
+    EpisodeStart,
+    Field,
+    Hidden,
+    Rows,
+    Score,
+    Task,
+    measures,
+    tolerance,
+)
 from ..core.kernels.jit import kernel
 from ..core.kernels.maths import total_square
 from ..core.model.animal import time_step
@@ -532,15 +543,18 @@ class Pose(NeuromechanicTask):
 
     ## Description
 
-    This task is for users' models: ``register_model`` makes an id from a TOML file. The goal is drawn for every
-    episode and observed. Actions set the model's inputs, in the order of ``model.inputs``. No quantity is hidden. The
-    agent must learn how the inputs move the joint without a joint leaving its range, which ends the episode.
+    This task is for users' models: ``register_model`` makes an id from a TOML file. The goal is fixed, or drawn for
+    every episode, and observed. Actions set the model's inputs, in the order of ``model.inputs``. No quantity is
+    hidden. The agent must learn how the inputs move the joint without a joint leaving its range, which ends the
+    episode.
 
     ## Rewards
 
-    The reward of each step is ``r = 1 / (1 + 9 (error / {margin:g})^2) - 0.05 E``, where ``error`` is the distance of
-    the joint from the goal (rad or m) and ``E`` the mean squared activation of the muscles. It rewards a joint near
-    its goal at low activation. ``info["error"]`` is the distance.
+    The reward of each step is ``r = 1 / (1 + 9 (error / {margin:g})^2) - {effort:g} E``, where ``error`` is the
+    distance of the joint from the goal (rad, or 0.1 m for a sliding joint) and ``E`` the mean squared activation of the
+    muscles. It rewards a joint near its goal at low activation, so that antagonists do not pull against each other.
+    ``info["error"]`` is the distance, and the score ``held`` the time for which it has been at most {near:g}.
+    ``info["is_success"]`` is true if this is at least {hold:g} s.
 
     ## Starting State
 
@@ -551,15 +565,21 @@ class Pose(NeuromechanicTask):
     action_modes = ("inputs",)
     control_rate = 50.0
     endings = {ModelEnding.RANGE_LEFT: Ending("a joint has left its range")}
-    memory_fields = {"goal": "f8"}
-    info_fields = {"goal": "copy", "error": "f8"}
-    reward_terms = {"precision": "``1 / (1 + 9 (error / {margin:g})^2)``", "effort": "``-0.05 E``"}
-    margin = 0.5
-    """Distance from the goal, rad or m, at which the reward's first term is 0.1."""
+    memory_fields = {"goal": "f8", "held": "f8"}
+    info_fields = {"goal": "copy", "held": "copy", "error": "f8", "is_success": "?"}
+    reward_terms = {"precision": "``1 / (1 + 9 (error / {margin:g})^2)``", "effort": "``-{effort:g} E``"}
+    score = Score("held", "s")
+    margin, near = 0.5, 0.1
+    """Distances from the goal at which the first term is 0.1, and up to which the goal is held; rad or 0.1 m."""
+    effort = 0.5
+    """Reward for full activation of all muscles, times -1."""
+    hold = 1.0
+    """Time for which a success holds the goal, s."""
     arguments = {
         "model": "path of a TOML file, or a mapping with the same keys",
         "joint": "name of the joint to move; the last joint by default",
-        "goal": "range (low, high) from which the goal is drawn; by default the middle half of the joint's range",
+        "goal": "position of the joint, or range (low, high) from which it is drawn, rad or m; by default the middle "
+        "half of the joint's range",
         "inputs": "values of all inputs at actions of -1 and 1",
         "scheme": "``semi_implicit``, or the paper's ``rk4`` for models without contacts",
         "modules": "control modules by name",
@@ -573,7 +593,7 @@ class Pose(NeuromechanicTask):
         self,
         model: str | Path | Mapping[str, Any],
         joint: str | None = None,
-        goal: tuple[float, float] | None = None,
+        goal: float | tuple[float, float] | None = None,
         inputs: tuple[float, float] = (0.0, 1.0),
         scheme: str = "semi_implicit",
         dt: float = 1e-3,
@@ -604,11 +624,14 @@ class Pose(NeuromechanicTask):
         self.bounds = np.where(self.loose & (ranges == "end"), self.ranges, [[-np.inf], [np.inf]])
         low, high = self.ranges[:, self.joint]
         middle = (0.75 * low + 0.25 * high, 0.25 * low + 0.75 * high)
-        self.goal = _pair("goal", middle if goal is None else goal, low, high)
+        self.unit = "rad" if joints[self.joint].revolute else "m"
+        own = f"goal of {bodies[self.joint]}"
+        goal = within(own, numbers(own, middle if goal is None else goal), low, high, self.unit).tolist()
+        self.goal = _pair("goal", goal) if isinstance(goal, list) else (goal, goal)
         if not self.animal.drive_size:
             raise ValueError("model must have at least one input (input.NAME), got none")
         self.inputs = _pair("inputs", inputs)
-        self.unit = "rad" if joints[self.joint].revolute else "m"
+        self.scale = 1.0 if joints[self.joint].revolute else 0.1
         self.options = {"goal": Option(low, high, self.unit, "position of the joint to reach")}
 
     @property
@@ -648,8 +671,10 @@ class Pose(NeuromechanicTask):
 
     def reward(self, row: Any, memory: Any) -> Any:
         effort = total_square(row.activation) / max(len(row.activation), 1)
-        memory.reward_precision = tolerance(abs(self.error(row, memory)), 0.0, 0.0, self.margin)
-        memory.reward_effort = -0.05 * effort
+        error = abs(self.error(row, memory)) / self.scale
+        memory.held = memory.held + 1.0 / self.control_rate if error <= self.near else 0.0
+        memory.reward_precision = tolerance(error, 0.0, 0.0, self.margin)
+        memory.reward_effort = -self.effort * effort
         return memory.reward_precision + memory.reward_effort
 
     def ending(self, row: Any, memory: Any) -> Any:
@@ -674,3 +699,4 @@ class Pose(NeuromechanicTask):
 
     def info(self, row: Any, memory: Any, info: Any) -> None:
         info.error = abs(self.error(row, memory))
+        info.is_success = memory.held >= self.hold - 1e-9

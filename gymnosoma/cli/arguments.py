@@ -23,7 +23,8 @@ Id = Annotated[
     str,
     tyro.conf.arg(
         metavar="ID",
-        help="Environment, such as WormSwim-v0 (see `list`), or module:ID for an environment that a module registers.",
+        help="Environment, such as WormSwim-v0 (see `list`); module:ID for an environment that a module registers; or "
+        "the run folder of a model.",
     ),
     tyro.conf.Positional,
 ]

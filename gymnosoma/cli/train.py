@@ -21,14 +21,15 @@ from gymnosoma.agents.learning.training import TrainConfig, run_config
 from gymnosoma.agents.policies.card import add_scores
 from gymnosoma.agents.policies.evaluation import Summary
 from gymnosoma.agents.policies.lookup import shipped
+from gymnosoma.agents.policies.models import ModelEnv
 from gymnosoma.agents.policies.registry import ALGORITHMS, full_id, references_of, task_class
 from gymnosoma.agents.policies.repository import PICTURE, write_repository
 from gymnosoma.agents.support.files import check_installed, check_saved, locked, replacing, to_json
 from gymnosoma.agents.support.interruption import noted_signals
 from gymnosoma.agents.support.workers import run_jobs, values_of, workers
-from gymnosoma.envs import register_model
-from gymnosoma.envs.core.arguments import shown, whole
+from gymnosoma.envs.core.arguments import choice, plain, shown, whole
 from gymnosoma.envs.core.env.documentation import figures
+from gymnosoma.envs.neuromechanic.tasks import Pose
 from gymnosoma.envs.wrappers import make_vec
 
 from .arguments import Arguments, Params, Processes, Ray, folder_part, read_arguments
@@ -50,12 +51,15 @@ class ModelOptions:
 
     Args:
         joint: Joint of the model to move to a goal and hold there. By default, the last.
+        goal: Goal of the joint in degrees, or in m for a sliding joint. With two numbers, each episode draws a goal
+            between them. By default, it draws one from the middle half of the joint's range.
         fixed: Joints of the model to hold at their start position, such as those of the pelvis.
         ranges: Meaning of the ranges of the model's joints: end ends an episode when a joint leaves its range, limit
             stops the joint, and ignore does neither.
     """
 
     joint: str | None = None
+    goal: tuple[float, ...] = ()
     fixed: tuple[str, ...] = ()
     ranges: Literal["end", "limit", "ignore"] = "end"
 
@@ -113,12 +117,19 @@ def train(
         raise ValueError(f"{option} has no effect on a single run; combine it with --seeds")
     if option and imported:
         raise ValueError(f"{option} must not be given with a model: other processes do not know the model")
-    env_id, arguments = registered(target, model) if imported else full_id(target), read_arguments(env, param)
+    arguments = read_arguments(env, param)
     for name, value in vars(model).items():
         if not imported and value != getattr(ModelOptions, name):
             raise ValueError(f"{name} must be left out without a model file, got {shown(value)}")
+    own = read_model(target, model) if imported else None
+    env_id = own.register() if own else full_id(target)
+    options = {
+        name: value if isinstance(value, str) else "_".join(f"{each:g}" if name == "goal" else each for each in value)
+        for name, value in vars(model).items()
+        if value != getattr(ModelOptions, name)
+    }
     algorithm = recipe(env_id, config.algorithm, config.recipe).algorithm
-    stem = folder or Path("runs") / f"{env_id.split('/')[1]}-{algorithm}{folder_part(arguments)}"
+    stem = folder or Path("runs") / f"{env_id.split('/')[1]}-{algorithm}{folder_part(options | arguments)}"
     single = folder is not None and seeds == 1
     runs: dict[Path, TrainConfig] = {}
     for seed in range(config.seed, config.seed + seeds):
@@ -134,23 +145,28 @@ def train(
             jobs = {str(place): (env_id, [str(place)], episodes, 1000) for place in runs}
             rows = [row for (row,) in values_of(run_jobs(executor, measure, jobs, "evaluation"))]
     else:
-        rows = [_train_one(env_id, each, place, episodes) for place, each in runs.items()]
+        rows = [_train_one(env_id, each, place, episodes, own) for place, each in runs.items()]
     others = measure(env_id, names, episodes, 1000)
     for place, row in zip(runs, rows, strict=True):
         _save_scores(place, row, others)
         show_episode(env_id, str(place), place / PICTURE, **arguments)
         write_repository(place)
     show([*rows, *others])
+    if own:
+        print(f"held: time for which {own.joint} stays within {NEAR} of the goal, until the end of the episode")
     for place in runs if imported or film is not None else ():
         path = place / "episode.gif" if film is None or seeds > 1 else film
         show_episode(env_id, str(place), path, **arguments)
         print(f"Film of an episode: {path}")
     print(f"Policy, learning curve and evaluation are in {', '.join(map(str, runs))}.")
-    _conclude(rows, others, next(iter(runs)))
+    _conclude(rows, others, next(iter(runs)), own)
 
 
 COMPARED = {"baseline": "the animal's own controller", "trained": "the trained policy of the package"}
 """Policies that a new policy is compared with in words."""
+
+NEAR = f"{np.degrees(Pose.near):.1f} degrees (a sliding joint {100.0 * Pose.near:g} mm)"
+"""Distance from the goal up to which it is held."""
 
 TRIED = 0.3
 """CPU time (s) for which `_announce` steps environments to measure their speed."""
@@ -184,22 +200,33 @@ def _announce(config: RunConfig, seeds: int, played: int) -> None:
         print(f"Published {score.name}{unit}: {', '.join(scores)}.", flush=True)
 
 
-def _conclude(rows: Sequence[Summary], others: Sequence[Summary], place: Path) -> None:
+def _conclude(rows: Sequence[Summary], others: Sequence[Summary], place: Path, own: ModelEnv | None) -> None:
     """Print how the mean score compares with those of the animal and of the package's policy, and a next command."""
     mean = sum(row.score_mean for row in rows) / len(rows)
     unit = f" {rows[0].unit}" if rows[0].unit != "1" else ""
     for row in others:
         if row.policy in COMPARED:
             difference = mean - row.score_mean
-            side = "above" if difference > 0.0 else "below"
-            print(f"Your policy is {abs(difference):.4g}{unit} {side} {COMPARED[row.policy]}.")
-    name = rows[0].id.removeprefix("gymnosoma/")
+            if own:
+                side = "longer" if difference > 0.0 else "shorter"
+                print(f"Your policy holds the goal {abs(difference):.2g}{unit} {side} than the reflex controller.")
+            else:
+                side = "above" if difference > 0.0 else "below"
+                print(f"Your policy is {abs(difference):.4g}{unit} {side} {COMPARED[row.policy]}.")
+    name = place if own else rows[0].id.removeprefix("gymnosoma/")
     print(f"Watch it: gymnosoma render {name} --policy {place} --save film.mp4")
 
 
-def registered(file: str, options: ModelOptions) -> str:
-    """Register the environment of a model file and return its id; parts that are left out are printed."""
+def read_model(file: str, options: ModelOptions) -> ModelEnv:
+    """Read a model file, check the options, and print the parts that are left out and the task.
+
+    Raises:
+        ValueError: If the model cannot be read, an option is not allowed, or nothing holds the model.
+    """
     from gymnosoma.biomechanics import READERS, import_model
+    from gymnosoma.biomechanics.self_check import falling
+    from gymnosoma.envs.neuromechanic import Neuromechanic
+    from gymnosoma.envs.neuromechanic.model import changed, held
 
     path = Path(file)
     source: Any = path
@@ -207,15 +234,43 @@ def registered(file: str, options: ModelOptions) -> str:
         source, report = import_model(path, partial=True)
         for entry in report.refused:
             print(f"left out: {entry}")
-    env_id = f"gymnosoma/{re.sub(r'[^A-Za-z0-9]', '', path.stem) or 'Model'}-v0"
-    register_model(env_id, source, **vars(options))
-    return env_id
+    source = json.loads(json.dumps(plain(changed(source, None))))
+    animal = Neuromechanic(held(changed(source, None), options.fixed) if options.fixed else source)
+    model = animal.model
+    free = [body for body in model.bodies if body not in options.fixed]
+    name = options.joint or free[-1]
+    choice("joint", name, free)
+    joint = model.joints[model.bodies.index(name)]
+    unit, factor = ("degrees", np.pi / 180.0) if joint.revolute else ("m", 1.0)
+    low, high = joint.low / factor, joint.high / factor
+    if len(options.goal) > 2 or not all(low - 1e-9 <= each <= high + 1e-9 for each in options.goal):
+        text = " ".join(f"{each:g}" for each in options.goal)
+        allowed = f"one or two numbers from {low:.4g} to {high:.4g} {unit}, the range of {name}"
+        raise ValueError(f"goal must be {allowed}, got {text}")
+    goal = sorted({min(max(factor * each, joint.low), joint.high) for each in options.goal})
+    drawn = options.goal or (0.75 * low + 0.25 * high, 0.25 * low + 0.75 * high)
+    text = " to ".join(f"{each:.4g}" for each in drawn)
+    print(f"{path.name}: {len(model.bodies)} joints, {len(model.muscles)} muscles, {len(model.inputs)} inputs.")
+    print(f"Task: move {name} to {text} {unit} (range {low:.4g} to {high:.4g}) and hold it there.", flush=True)
+    if loose := falling(animal):
+        names = " ".join(loose)
+        raise ValueError(f"fixed must hold the model, which falls because nothing carries it: use --fixed {names}")
+    return ModelEnv(
+        f"gymnosoma/{re.sub(r'[^A-Za-z0-9]', '', path.stem) or 'Model'}-v0",
+        source,
+        name,
+        goal[0] if len(goal) == 1 else goal or None,
+        list(options.fixed),
+        options.ranges,
+    )
 
 
-def _train_one(env_id: str, config: TrainConfig, place: Path, episodes: int) -> Summary:
+def _train_one(env_id: str, config: TrainConfig, place: Path, episodes: int, own: ModelEnv | None) -> Summary:
     """Train until the goal or a signal, and return the scores."""
     with noted_signals(*STOPPING, message=LAST) as caught:
         training.train(env_id, place, config, resume=(place / CONFIG).exists(), stop=lambda: caught)
+    if own:
+        own.save(place)
     if caught:
         print(f"Interrupted. Everything is in {place}; continue with --resume.")
         sys.exit(128 + caught[0])

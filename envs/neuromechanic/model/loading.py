@@ -285,12 +285,24 @@ def _merged(own: Mapping[str, Any], values: Mapping[str, Any], path: tuple[str, 
 
 
 def held(model: dict[str, Any], fixed: Mapping[str, float] | Sequence[str]) -> dict[str, Any]:
-    """Pin joints of a description at positions (rad or m), by default their start; changes and returns ``model``."""
+    """Hold joints of a description at positions (rad or m), by default their start; changes and returns ``model``.
+
+    Hinges and slides are pinned. Ball joints and free bodies become rigid in their start posture.
+    """
     joints = {name: table["joint"] for name, table in model["body"].items()}
-    hinges = [name for name, joint in joints.items() if "axis" in joint and not {"follows", "fixed"} & set(joint)]
     for name in fixed:
-        choice("fixed", name, hinges)
+        choice("fixed", name, [name for name, joint in joints.items() if not {"follows", "fixed"} & set(joint)])
         joint = joints[name]
+        if "axis" not in joint:
+            if isinstance(fixed, Mapping):
+                raise ValueError(f"fixed: {name} must have no position, because it is a {joint['type']} joint")
+            w, *axis = joint.get("attitude", [1.0, 0.0, 0.0, 0.0])
+            sine = math.hypot(*axis)
+            at = np.add(joint.get("at", [0.0] * 3), joint.get("start", [0.0] * 3)).tolist()
+            joint.clear()
+            joint |= {"type": "revolute", "axis": axis if sine else [1.0, 0.0, 0.0], "at": at}
+            joint["fixed"] = 2.0 * math.atan2(sine, w)
+            continue
         place = fixed[name] if isinstance(fixed, Mapping) else joint.get("start", 0.0)
         joint["start"], pin = number(f"fixed: {name}", place), f"fixed_{name}"
         model.setdefault("spline", {})[pin] = {"times": [0.0, 1.0], "values": [place, place]}
