@@ -20,7 +20,7 @@ def module(env_id):
     return gymnasium.spec(env_id).kwargs["task"].partition(":")[0]
 
 
-FIRST = list({module(env_id): env_id for env_id in reversed(ALL)}.values())[::-1]
+FIRST = list({module(env_id).rpartition(".")[0]: env_id for env_id in reversed(ALL)}.values())[::-1]
 """One id of each animal, the last of which are added ones."""
 
 IDS = [pytest.param(env_id, marks=() if env_id in FIRST else pytest.mark.full) for env_id in ALL]

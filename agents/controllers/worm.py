@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from gymnosoma.envs.core.arguments import choice
 from gymnosoma.envs.core.model.control import Controller, Flags, Floats, Values
 from gymnosoma.envs.worm.animal import Worm
+from gymnosoma.envs.worm.chemotaxis import Chemotaxis
 from gymnosoma.envs.worm.kymogram import KymogramPlayback, SineKymogram
 from gymnosoma.envs.worm.params import WormParams, medium_index
 from gymnosoma.envs.worm.steering import SteeringLaw
@@ -154,6 +155,51 @@ class SteeredPlayback(WithoutCurl):
         return self.straight(own, signals, memory)
 
 
+@dataclass(eq=False)
+class Navigation(RowMemory):
+    """A ``wave`` with the klinotaxis of the task `Chemotaxis`, and with pirouettes.
+
+    It reads the sensed change of the concentration, and the joint angles. A pirouette is a sharp turn that begins when
+    the average change falls below ``onset`` (Pierce-Shimomura et al., 1999). Its side alternates.
+
+    Args:
+        task: Task with the time constants.
+        gain, limit (rad s, rad): Parameters of the klinotaxis.
+        onset (1/s): Average change of the concentration that begins a pirouette.
+        turn, duration (rad, s): Angle added to all control angles during a pirouette, and its duration; the averages
+            settle for as long before the next.
+    """
+
+    wave: Controller
+    task: Any
+    gain: float
+    limit: float
+    onset: float = -np.inf
+    turn: float = 0.0
+    duration: float = 0.0
+    reads = ("change", "joint_angle")
+    memory = {"sway": 0.0, "along": 0.0, "across": 0.0, "clock": np.inf, "side": 1.0}
+
+    def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
+        """Return control angles (B, n_joints) in rad at times ``t`` (B,) s."""
+        first, memory = self.recall(first)
+        change, angle = signals["change"][:, 0], signals["joint_angle"]
+        joints = angle.shape[1]
+        head = -np.sum(angle * np.arange(joints, 0, -1), 1) / (joints + 1)  # to the mean of the rods
+        newest = np.where(first, 0.0, self.task.newest(self.task.sensing))
+        memory["sway"] = memory["sway"] + newest * (np.sin(head) - memory["sway"])
+        newest = np.where(first, 0.0, self.task.newest(self.task.averaging))
+        memory["along"] = memory["along"] + newest * (change - memory["along"])
+        product = (change - memory["along"]) * memory["sway"]
+        memory["across"] = memory["across"] + newest * (product - memory["across"])
+        begins = (memory["along"] < self.onset) & (memory["clock"] >= 2.0 * self.duration)
+        memory["side"] = np.where(begins, -memory["side"], memory["side"])
+        memory["clock"] = np.where(begins, 0.0, memory["clock"] + 1.0 / self.task.control_rate)
+        bias = np.clip(-self.gain * memory["across"], -self.limit, self.limit)
+        bias = np.where(memory["clock"] < self.duration, self.turn * memory["side"], bias)
+        return self.wave.drive(t, signals, first) + bias[:, None]
+
+
 class CircuitWeights:
     """The worm's own circuit with constant factors on the weights of its projections (default 1)."""
 
@@ -252,16 +298,24 @@ def _replayed(task: Any, gain: float = 1.0, pace: float = 1.0) -> KymogramPlayba
     return KymogramPlayback(gain * recorded.angles, pace * recorded.rate)
 
 
+def _navigation(task: Any, gain: float | None = None, limit: float | None = None, **values: float) -> Controller:
+    """Create a wave, by default the paper's, with klinotaxis, by default the task's, and with pirouettes."""
+    turns = {name: values.pop(name) for name in ("onset", "turn", "duration") if name in values}
+    own = (task.gain if gain is None else gain, task.limit if limit is None else limit)
+    return Navigation(_wave(task, **values), task, *own, **turns)
+
+
 LAWS: dict[str, Law] = {
     "steered_wave": _steered_wave,
     "staged_waves": lambda task, **values: StagedWaves(task.control_rate, task.animal.drive_size, **values),
     "recording": _replayed,
     "steered_recording": _steered_playback,
     "turn": _mirrored,
+    "navigation": _navigation,
     "circuit": CircuitWeights,
 }
 
-REFERENCES = read_references("worm", (Crawl, Swim, Reach, Escape, Follow), LAWS)
+REFERENCES = read_references("worm", (Crawl, Swim, Reach, Escape, Follow, Chemotaxis), LAWS)
 
 
 def _sine(animal: Worm, sigma: float | None = None, **changes: float) -> SineKymogram:
