@@ -55,7 +55,7 @@ class Chemotaxis(WormTask):
     * ``e``: distance from a repellent, as far behind the start as the source is ahead; ``k``, the option ``repellent``,
       is its height, by default 0
 
-    The worm senses ``C`` at its head, and its relative change ``s`` as the ASE neurons do, but not direction or position:
+    The worm senses ``C`` at its head, and its relative change ``s`` as the ASE neurons do, but no direction or place:
 
     ``s = (log(C + {threshold:g}) - a) / {sensing:g} s``, with ``da/dt = s``
 
@@ -63,8 +63,8 @@ class Chemotaxis(WormTask):
     |---------------------|------------------------|--------------------------------------------------------------|
     | ``source_distance`` | 3 to 5 mm              | ``d0``                                                       |
     | ``width``           | 2 to 4 mm, log-uniform | ``w``                                                        |
-    | ``wander``          | 0.005 to 0.015 rad     | amplitude of a sine with a period of {meander:g} s, added to all   |
-    |                     |                        | control angles: spontaneous turning                          |
+    | ``wander``          | 0.005 to 0.015 rad     | amplitude of a spontaneous turning: a sine with a period of  |
+    |                     |                        | {meander:g} s, added to all control angles                   |
 
     The reference is klinotaxis (Iino & Yoshida 2009): the animal feels the gradient across its path while its head
     sways from side to side, and bends towards the higher concentration. The angle added to all control angles is

@@ -18,6 +18,7 @@ from ..core.draw.canvas import Canvas, Panel
 from ..core.draw.pixels import WATER, Sketch, mark, shade
 from ..core.draw.view import Trail, goal, sights
 from .animal import Worm
+from .chemotaxis import Chemotaxis
 from .params import friction
 from .tasks import Escape, Follow, Forward, Reach, WormTask, path_place
 
@@ -72,6 +73,11 @@ def _(task: Reach, trail: Trail) -> list[NDArray[np.float64]]:
 
 
 @sights.register
+def _(task: Chemotaxis, trail: Trail) -> list[NDArray[np.float64]]:
+    return [trail.memory["source"]]
+
+
+@sights.register
 def _(task: Follow, trail: Trail) -> list[NDArray[np.float64]]:
     return [path_place(task, trail.rows, trail.memory)]
 
@@ -94,6 +100,25 @@ def _(task: Reach, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, str]
     view.pointer(memory["target"], c.GOAL)
     distance = task.hooks.info(trail.rows[-1:], trail.memory[-1:])["distance"][0]
     return f"{1e3 * distance:.2f} mm", f"from the head to the target, {_spent(trail)},"
+
+
+@goal.register
+def _(task: Chemotaxis, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, str]:
+    memory = trail.memory[-1]
+    source, ahead, across = memory["source"], memory["ahead"], memory["ahead"][::-1] * (-1.0, 1.0)
+    for k in (1, 2, 3):
+        colour = c.mix(c.PAPER, c.GOAL, 0.7 - 0.2 * k)
+        if task.field == "gaussian":
+            view.ring(source, 0.5 * k * float(memory["width"]), colour)
+        else:  # lines of equal concentration
+            middle = source + (1 - k) * 0.25 * float(memory["start_distance"]) * ahead
+            view.polyline(middle + np.outer((-0.1, 0.1), across), colour)
+    view.ring(source, task.near, c.GOAL, 2.0)
+    view.disc(source, 3.0, c.GOAL)
+    view.pointer(source, c.GOAL)
+    info = task.hooks.info(trail.rows[-1:], trail.memory[-1:])
+    index, distance = info["chemotaxis_index"][0], 1e3 * float(memory["distance"])
+    return f"{index:z.2f}", f"chemotaxis index: {distance:.2f} mm from the source, {memory['concentration']:.1f} mM,"
 
 
 @goal.register

@@ -38,7 +38,9 @@ print(json.dumps([PLAIN, played]))
 """
 
 ANIMALS = {
-    "worm": ("WormSwim-v0", "WormCrawl-v0", "WormReach-v0", "WormEscape-v0", "WormFollow-v0"),
+    "worm": (
+        "WormSwim-v0", "WormCrawl-v0", "WormReach-v0", "WormEscape-v0", "WormFollow-v0", "WormChemotaxis-v0",
+    ),
     "lamprey": ("LampreyEconomy-v0", "LampreyWaypoints-v0", "LampreyEscape-v0"),
     "whiskers": (
         "WhiskerLocalize-v0", "WhiskerTap-v0", "WhiskerHold-v0", "WhiskerWhisk-v0", "WhiskerSweep-v0",
