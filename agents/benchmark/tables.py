@@ -233,7 +233,7 @@ def policies(rows: Sequence[Row]) -> str:
         better = best is not None and others[best].score.mean > own
         replay = next((cell for name, cell in cells.items() if name.startswith(REPLAY)), None)
         score, scale = task_class(env_id).score, normaliser(env_id)
-        name = score.name.replace("is_", "").replace("_", " ")
+        name = score.name.removeprefix("is_").replace("_", " ")
         recipe, shown = _text(cells.get(RECIPE)), [cells.get(name) for name in ("baseline", RECIPE, "trained")]
         lines.append(
             [
