@@ -1,7 +1,7 @@
-"""Compare imported OpenSim models with OpenSim: ``python -m gymnosoma.biomechanics.compare FOLDER``.
+"""Compare imported models with OpenSim and MuJoCo: ``python -m gymnosoma.biomechanics.compare FOLDER``.
 
-The program imports all ``.osim`` files of the folder and prints a table of the largest differences from the package
-``opensim``, which must be installed (``pip install opensim``), at random states.
+The program imports all ``.osim`` and ``.xml`` files of the folder and prints a table of the largest differences from
+the packages ``opensim`` and ``mujoco``, which must be installed (``pip install opensim mujoco``), at random states.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from gymnosoma.envs.neuromechanic import Neuromechanic
 
 from .importer import valid_name
 from .inverse import torques
+from .mujoco import converted
 from .opensim_skeleton import opensim_model
 
 Vector = NDArray[np.float64]
@@ -194,9 +195,17 @@ def line(path: Path, states: int = 10) -> str:
     from . import import_model
 
     try:
-        description, report = import_model(path, partial=True)
-        animal = Neuromechanic(description)
-        worst = compare(animal, path, states)
+        if path.suffix == ".xml":
+            importer = converted(path)
+            description, report = importer.finish(True)
+            animal = Neuromechanic(description)
+            acceleration, lengths, arms = importer.errors(animal, states)
+            muscle = animal.model.muscles[int(np.argmax(lengths))] if len(lengths) else ""
+            worst = Difference(lengths.max(initial=0.0), arms.max(initial=0.0), muscle, acceleration)
+        else:
+            description, report = import_model(path, partial=True)
+            animal = Neuromechanic(description)
+            worst = compare(animal, path, states)
     except (ValueError, RuntimeError) as error:
         return f"| {path.name} | | {str(error).splitlines()[0]} | | | | |"
     model, refused = animal.model, [entry.partition(":")[0] for entry in report.refused]
@@ -208,24 +217,26 @@ def line(path: Path, states: int = 10) -> str:
         f"{1e3 * worst.length:.1g}{muscle}",
         f"{1e3 * worst.arm:.1g}",
         f"{worst.torque:.0e}",
-        f"{worst.passive:.0e}",
+        f"{worst.passive:.0e}" if path.suffix == ".osim" else "",
     ]
     return f"| {' | '.join(cells)} |"
 
 
 def main(folder: Annotated[Path, tyro.conf.Positional], /, states: int = 10) -> None:
-    """Print a table of the largest differences of imported OpenSim models from OpenSim, at random states.
+    """Print a table of the largest differences of imported models from OpenSim or MuJoCo, at random states.
 
-    Differences of torques are relative to the largest torque of the state, or to 1 N m. Parts that are refused are
-    left out.
+    Differences of torques are relative to the largest torque of the state, or to 1 N m. For MuJoCo's models, the column
+    of inverse dynamics has accelerations with active muscles, relative to the largest of the state, or to 1 rad/s^2.
+    Parts that are refused are left out.
 
     Args:
-        folder: Folder with ``.osim`` files.
+        folder: Folder with ``.osim`` and ``.xml`` files, or one such file.
         states: Number of random states for each file.
     """
     print(f"| {' | '.join(COLUMNS)} |")
     print("|---" * len(COLUMNS) + "|")
-    for path in sorted(folder.glob("*.osim")):
+    files = [folder] if folder.is_file() else (each for each in folder.iterdir() if each.suffix in (".osim", ".xml"))
+    for path in sorted(files):
         print(line(path, states), flush=True)
 
 

@@ -22,7 +22,7 @@ from gymnosoma.envs.neuromechanic import HIGHEST, LARGEST, MUJOCO_CURVES, Neurom
 
 from .importer import LARGEST_FILE, Importer, Place, Report
 from .mujoco_fields import flags, unusual_fields
-from .self_check import acceleration_error
+from .self_check import mujoco_errors
 
 Vector = NDArray[np.float64]
 
@@ -342,6 +342,12 @@ class _MujocoImporter(Importer):
             if count:
                 self.report.ignored.append(f"{what}: {count}")
 
+    def errors(self, animal: Neuromechanic, states: int = 3) -> tuple[float, Vector, Vector]:
+        """Return the differences of an animal from MuJoCo; see `mujoco_errors`."""
+        joints = {self.joint_name(j): (j, self.places[self.m.jnt_bodyid[j]].R) for j in range(self.m.njnt)}
+        names = (self.object_name(self.kinds.mjOBJ_ACTUATOR, a, "actuator") for a in range(self.m.nu))
+        return mujoco_errors(animal, self.whole, joints, {name: a for a, name in enumerate(names)}, states)
+
     def compare(self, description: dict[str, Any]) -> None:
         """Compare accelerations with MuJoCo's at three random states.
 
@@ -352,9 +358,7 @@ class _MujocoImporter(Importer):
             animal = Neuromechanic(description)
         except ValueError as wrong:
             raise ValueError(f"model {str(self.source)!r} cannot be built: {wrong}") from None
-        joints = {self.joint_name(j): (j, self.places[self.m.jnt_bodyid[j]].R) for j in range(self.m.njnt)}
-        names = (self.object_name(self.kinds.mjOBJ_ACTUATOR, a, "actuator") for a in range(self.m.nu))
-        error = acceleration_error(animal, self.whole, joints, {name: a for a, name in enumerate(names)})
+        error = self.errors(animal)[0]
         if not error <= SAME:
             raise ValueError(
                 f"model {str(self.source)!r} is not converted correctly: accelerations differ from MuJoCo's by "
@@ -377,20 +381,8 @@ def _compile(path: Path, load: Callable[[str], Any]) -> Any:
         return load(f"{folder}/model.mjb")
 
 
-def read_mujoco(source: Any, partial: bool = False) -> tuple[dict[str, Any], Report]:
-    """Read a MuJoCo model.
-
-    Args:
-        source (mujoco.MjModel, or path): Compiled model, or a ``.xml`` file.
-        partial: Whether to leave out unsupported parts instead of raising an error.
-
-    Returns:
-        description, report: Dict for `envs.neuromechanic.load`, and a report on each part.
-
-    Raises:
-        ValueError: If the package ``mujoco`` is missing, the file cannot be compiled, or the model has unsupported
-            parts. The message names all of them.
-    """
+def converted(source: Any) -> _MujocoImporter:
+    """Return the importer of a model with all of its parts; see `read_mujoco`."""
     try:
         import mujoco
     except ImportError:
@@ -407,6 +399,24 @@ def read_mujoco(source: Any, partial: bool = False) -> tuple[dict[str, Any], Rep
     importer.actuators()
     importer.rest()
     importer.report.taken.append(f"joints: {', '.join(importer.body)}")
+    return importer
+
+
+def read_mujoco(source: Any, partial: bool = False) -> tuple[dict[str, Any], Report]:
+    """Read a MuJoCo model.
+
+    Args:
+        source (mujoco.MjModel, or path): Compiled model, or a ``.xml`` file.
+        partial: Whether to leave out unsupported parts instead of raising an error.
+
+    Returns:
+        description, report: Dict for `envs.neuromechanic.load`, and a report on each part.
+
+    Raises:
+        ValueError: If the package ``mujoco`` is missing, the file cannot be compiled, or the model has unsupported
+            parts. The message names all of them.
+    """
+    importer = converted(source)
     description, report = importer.finish(partial)
     if importer.names_so_far().entries["joint"]:
         importer.compare(description)

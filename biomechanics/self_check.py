@@ -86,10 +86,14 @@ def _mujoco(animal: Neuromechanic, source: str) -> Lengths:
     return measure
 
 
-def acceleration_error(
-    animal: Neuromechanic, model: Any, joints: Mapping[str, tuple[int, Vector]], actuators: Mapping[str, int]
-) -> float:
-    """Return the largest difference from MuJoCo's accelerations at three random states, without its constraints.
+def mujoco_errors(
+    animal: Neuromechanic,
+    model: Any,
+    joints: Mapping[str, tuple[int, Vector]],
+    actuators: Mapping[str, int],
+    states: int = 3,
+) -> tuple[float, Vector, Vector]:
+    """Compare accelerations, lengths and moment arms of muscles with MuJoCo's at random states, without constraints.
 
     Constraints are contacts, limits, friction and equalities. Joints that follow others are held exactly, as in
     gymnosoma, by projection. Muscles and motors have random activations and inputs from 0 to 1, velocities random
@@ -100,14 +104,20 @@ def acceleration_error(
         model (mujoco.MjModel): Source, without fields that are not converted.
         joints: Index in MuJoCo and rotation matrix of its body in the description's body, by the body's name.
         actuators: Index in MuJoCo by the input's name.
+
+    Returns:
+        acceleration, length, arm: Largest difference of accelerations; largest differences (m,) m of the lengths and
+            moment arms of each muscle.
     """
     import mujoco
 
     model = copy.copy(model)
     model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT | mujoco.mjtDisableBit.mjDSBL_CLAMPCTRL
     model.opt.enableflags, rng, errors = 0, np.random.default_rng(0), list[float]()
+    muscles = [actuators[name] for name in animal.model.muscles]
+    length, arm = np.zeros(len(muscles)), np.zeros(len(muscles))
     ranges = np.clip([(joint.low, joint.high) for joint in animal.model.joints], -1.5, 1.5)
-    for _ in range(3):
+    for _ in range(states):
         data, row = mujoco.MjData(model), animal.rows(1)
         row["q"], row["v"] = rng.uniform(*ranges.T), rng.normal(size=len(ranges))
         row["input"], row["activation"] = rng.random(row["input"].shape), rng.random(row["activation"].shape)
@@ -123,7 +133,12 @@ def acceleration_error(
         mujoco.mj_fullM(model, data, M)
         qdd = np.linalg.solve(G.T @ M @ G, G.T @ (data.qfrc_smooth - M @ bend))
         errors.append(np.abs(k["qdd"] - qdd).max() / max(1.0, np.abs(qdd).max()))
-    return float(np.max(errors))
+        moment = np.zeros((model.nu, model.nv))
+        sparse = data.moment_rownnz, data.moment_rowadr, data.moment_colind
+        mujoco.mju_sparse2dense(moment, data.actuator_moment, *sparse)
+        length = np.maximum(length, np.abs(k["length"] - data.actuator_length[muscles]))
+        arm = np.maximum(arm, np.abs(k["arm"] + moment[muscles] @ G).max(1, initial=0.0))
+    return float(np.max(errors)), length, arm
 
 
 def _to_mujoco(

@@ -157,6 +157,16 @@ TEXTS = {
         "gymnosoma train arm26.osim --joint r_elbow_flex --goal 90",
         lambda: [imports(), pins("stable_baselines3", "torch")],
     ),
+    "timing": Text(
+        "docs/guides/import.md",
+        "python -m gymnosoma.biomechanics.timing arm26.osim leg6dof9musc.osim",
+        lambda: [imports(), code(ROOT / "biomechanics" / "timing.py")],
+    ),
+    "myosuite": Text(
+        "docs/guides/import.md",
+        "python -m gymnosoma.biomechanics.compare FILE.xml",
+        lambda: [imports(), code(ROOT / "biomechanics" / "mujoco.py")],
+    ),
     "accuracy": Text("docs/guides/import.md", "pytest tests/biomechanics/test_biomechanics_cases.py", imports),
 }
 """Texts by the name of their marks."""

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gymnosoma.biomechanics import compare, import_model
+from gymnosoma.biomechanics import compare, import_model, timing
 
 OPENSIM = Path(__file__).parents[1] / "opensim"
 
@@ -28,6 +28,29 @@ def test_the_table_has_a_row_for_each_file(tmp_path, capsys):
     assert (name, size, refused) == ("gait10dof18musc.osim", "10, 18", "none")
     assert all(float(error) < 1e-9 for error in errors)
     assert wrong.startswith("| off.osim | | ")
+
+
+def test_the_table_compares_lengths_and_arms_of_mujocos_models(tmp_path, capsys):
+    pytest.importorskip("mujoco")
+    text = (Path(__file__).parents[1] / "fixtures" / "mujoco_arm.xml").read_text()
+    (tmp_path / "arm.xml").write_text(text)
+    compare.main(tmp_path / "arm.xml", states=4)
+    row = capsys.readouterr().out.splitlines()[-1]
+    name, _, refused, length, arm, acceleration, _ = (cell.strip() for cell in row.strip("|").split("|"))
+    assert (name, refused) == ("arm.xml", "none")
+    assert max(float(length.split()[0]), float(arm), float(acceleration)) < 1e-5
+
+
+def test_opensim_and_gymnosoma_converge_to_the_same_motion(capsys, monkeypatch):
+    """The leg's angles, with settings that are exact to 0.1 degrees, and a ratio for each setting of gymnosoma."""
+    pytest.importorskip("opensim.simulation")
+    monkeypatch.setattr(timing, "METHODS", timing.METHODS[:1])
+    monkeypatch.setattr(timing, "ACCURACIES", (1e-4, 1e-6))
+    monkeypatch.setattr(timing, "SCHEMES", {"rk4": (1e-3,)})
+    monkeypatch.setattr(timing, "EXACT", 1e-4)
+    table, apart = timing.settings(OPENSIM / "leg6dof9musc.osim", 2)
+    assert apart < 0.01 and len(table) == 4 and all(each.error < 0.1 for each in table)
+    assert timing.cheapest(table, 1.0).program == "OpenSim" and timing.cheapest(table, 0.0) is None
 
 
 def test_a_file_of_format_3_is_converted_by_opensim(tmp_path):
