@@ -6,6 +6,7 @@ the packages ``opensim`` and ``mujoco``, which must be installed (``pip install 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -44,7 +45,7 @@ class OpenSim:
         self.forces = [self.model.getForceSet().get(i) for i in range(self.model.getForceSet().getSize())]
         for force in self.forces:
             force.setAppliesForce(self.state, False)
-        self.column = {}
+        self.column, self.couplers = {}, list(self._couplers())
         for name, coordinate in self.coordinates.items():
             self.state.setU(opensim.Vector(self.state.getNU(), 0.0))
             coordinate.setSpeedValue(self.state, 1.0)
@@ -54,12 +55,28 @@ class OpenSim:
     def _all(things: Any) -> dict[str, Any]:
         return {valid_name(things.get(i).getName()): things.get(i) for i in range(things.getSize())}
 
+    def _couplers(self) -> Iterator[tuple[str, str, Any, float]]:
+        """Yield dependent and independent coordinate, function and factor of each coupler."""
+        import opensim
+
+        for constraint in self._all(self.model.getConstraintSet()).values():
+            coupler = opensim.CoordinateCouplerConstraint.safeDownCast(constraint)
+            if coupler is not None and coupler.get_isEnforced():
+                own = coupler.getDependentCoordinateName()
+                lead = coupler.getIndependentCoordinateNames().get(0)
+                scale = opensim.PropertyHelper.getValueDouble(coupler.getPropertyByName("scale_factor"))
+                yield valid_name(own), valid_name(lead), coupler.getFunction(), scale
+
     def place(self, q: Vector) -> None:
         """Set the positions of the free coordinates (n,) rad or m, and of those that depend on them."""
+        import opensim
+
         for name, value in zip(self.names, q, strict=True):
             if name in self.coordinates:
                 self.coordinates[name].setValue(self.state, float(value), False)
-        self.model.assemble(self.state)
+        for own, lead, f, scale in self.couplers:  # not by assembly, which would also move free coordinates
+            value = scale * f.calcValue(opensim.Vector(1, self.coordinates[lead].getValue(self.state)))
+            self.coordinates[own].setValue(self.state, value, False)
         self.model.realizePosition(self.state)
 
     def lengths(self) -> dict[str, float]:
@@ -101,21 +118,10 @@ class OpenSim:
         G, bend = np.zeros((self.state.getNU(), len(v))), np.zeros(self.state.getNU())
         for i, name in enumerate(self.names):
             G[self.column[name], i] = 1.0
-        for constraint in self._all(self.model.getConstraintSet()).values():
-            coupler = opensim.CoordinateCouplerConstraint.safeDownCast(constraint)
-            if coupler is None or not coupler.get_isEnforced():
-                continue
-            lead = self.column[valid_name(coupler.getIndependentCoordinateNames().get(0))]
-            own = self.column[valid_name(coupler.getDependentCoordinateName())]
-            value = next(c for c in self.coordinates if self.column[c] == lead)
-            at = opensim.Vector(1, self.coordinates[value].getValue(self.state))
-            first, second = opensim.StdVectorInt(), opensim.StdVectorInt()
-            first.push_back(0)
-            second.push_back(0)
-            second.push_back(0)
-            f = coupler.getFunction()
-            scale = opensim.PropertyHelper.getValueDouble(coupler.getPropertyByName("scale_factor"))
-            slope, curvature = scale * f.calcDerivative(first, at), scale * f.calcDerivative(second, at)
+        for name, leader, f, scale in self.couplers:
+            own, lead = self.column[name], self.column[leader]
+            at = opensim.Vector(1, self.coordinates[leader].getValue(self.state))
+            slope, curvature = (scale * f.calcDerivative(opensim.StdVectorInt([0] * order), at) for order in (1, 2))
             bend[own] = slope * bend[lead] + curvature * (G[lead] @ v) ** 2
             G[own] = slope * G[lead]
         for joint in self._all(self.model.getJointSet()).values():
@@ -181,7 +187,7 @@ def compare(animal: Neuromechanic, source: str | Path, states: int = 10) -> Diff
         torque, passive = other.torques(v, qdd)
         own = torques(animal, np.zeros(1), q[None], v[None], qdd[None])["torque"][0]
         worst.torque = max(worst.torque, float(np.abs(own - torque).max() / max(1.0, np.abs(torque).max())))
-        own = k["joint_torque"] - k["arm"].T @ k["force"]
+        own = k["joint_torque"] + k["contact_torque"].sum(0) - k["arm"][place].T @ k["force"][place]
         worst.passive = max(worst.passive, float(np.abs(own - passive).max() / max(1.0, np.abs(passive).max())))
     return worst
 

@@ -167,6 +167,9 @@ TEXTS = {
         "python -m gymnosoma.biomechanics.compare FILE.xml",
         lambda: [imports(), code(ROOT / "biomechanics" / "mujoco.py")],
     ),
+    "opensim-models": Text(
+        "docs/guides/opensim_models.md", "python -m gymnosoma.biomechanics.compare FOLDER --states 5", imports
+    ),
     "accuracy": Text("docs/guides/import.md", "pytest tests/biomechanics/test_biomechanics_cases.py", imports),
 }
 """Texts by the name of their marks."""
