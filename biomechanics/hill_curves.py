@@ -1,4 +1,4 @@
-"""Curves of OpenSim's muscles as points of splines: Millard et al. (2013), and De Groote et al. (2016) with constants.
+"""Curves of OpenSim's muscles as points: Millard et al. (2013), De Groote et al. (2016) with constants, Schutte (1993).
 
 Millard's curves consist of quintic Bezier curves between straight ends. Sources: Millard, Uchida, Seth & Delp (2013), J
 Biomech Eng 135:021005, and OpenSim's SmoothSegmentedFunctionFactory.
@@ -119,3 +119,36 @@ def de_groote(width: float, passive_strain: float, passive: bool, tendon_strain:
         "tendon": (stretch, 0.2 * np.expm1(np.log(6.0) / tendon_strain * (stretch - 1.0))),
     }
     return {name: {"kind": "simm", "x": a.tolist(), "y": b.tolist()} for name, (a, b) in shapes.items()}
+
+
+SCHUTTE = {
+    "tendon_force_length_curve": (
+        "-10 -0.002 -0.001 0 0.00131 0.00281 0.00431 0.00581 0.00731 0.00881 0.0103 0.0118 0.0123 9.2 9.201 9.202 20",
+        "0 0 0 0 0.0108 0.0257 0.0435 0.0652 0.0915 0.123 0.161 0.208 0.227 345 345 345 345",
+    ),
+    "active_force_length_curve": (
+        "-5.307692 -4.307692 -1.923077 -0.884615 -0.269231 0.230769 0.461538 0.52725 0.62875 0.71875 0.86125 1.045 "
+        "1.2175 1.43875 1.5 1.615385 2 2.961538 3.692308 5.461538 9.901902",
+        "0.012188 0.021899 0.036466 0.052493 0.075312 0.114158 0.157859 0.226667 0.636667 0.856667 0.95 0.993333 "
+        "0.77 0.246667 0.193821 0.133252 0.072683 0.044417 0.036341 0.021899 0.007332",
+    ),
+}
+"""OpenSim's default points of the curves of Schutte1993Muscle_Deprecated: strain of the tendon or length, and force."""
+
+
+def schutte_passive() -> dict[str, Any]:
+    """Return the default passive curve of Schutte1993Muscle_Deprecated, exp(8 length - 12)."""
+    x = np.linspace(0.0, 2.0, 101)
+    return {"kind": "simm", "x": x.tolist(), "y": np.exp(8.0 * x - 12.0).tolist()}
+
+
+def schutte_velocity() -> dict[str, Any]:
+    """Return the force-velocity curve of Schutte1993Muscle_Deprecated without damping: a hyperbola for each direction.
+
+    OpenSim's calcFiberVelocity solves the curve plus damping for the velocity; the points are dense at 0.
+    """
+    v = 0.005 * np.expm1(np.linspace(0.0, np.log(201.0), 201))
+    slow = 0.13 * 0.15 / 1.15
+    shortening, lengthening = (1.0 - v) / (1.0 + v / 0.15), (slow + 1.4 * v) / (slow + v)
+    y = np.r_[shortening[:0:-1], lengthening]
+    return {"kind": "linear", "x": np.r_[-v[:0:-1], v].tolist(), "y": y.tolist()}

@@ -12,11 +12,14 @@ from typing import Any
 import numpy as np
 
 from gymnosoma.envs.core.arguments import choice
-from gymnosoma.envs.neuromechanic import THELEN_CURVES
+from gymnosoma.envs.neuromechanic import LARGEST, THELEN_CURVES
 
 from . import opensim_skeleton as o
-from .hill_curves import MILLARD, de_groote, millard
+from .hill_curves import MILLARD, SCHUTTE, de_groote, millard, schutte_passive, schutte_velocity
 from .importer import Place
+
+MARGIN = 1e-5
+"""OpenSim's margin of the range in which a conditional point is active, rad or m."""
 
 USED, REFUSED = "used", "refused"
 _START, _BOUNDS = "simulations start with fibres at rest, at the activation in `start`", "inputs are 0 to 1"
@@ -66,6 +69,16 @@ PROPERTIES: dict[str, dict[str, tuple[float | str, str]]] = {
         "tendon_compliance_dynamics_mode": ("explicit", "the tendon is integrated explicitly"),
         "activation_dynamics_smoothing": (0.1, "it is 0.1"),
     },
+    "Schutte1993Muscle_Deprecated": {
+        **_COMMON,
+        "max_contraction_velocity": (10.0, "`time_scale` sets it"),
+        "ignore_tendon_compliance": ("false", REFUSED),
+        "time_scale": (0.1, USED),
+        "activation1": (7.667, USED),
+        "activation2": (1.459854, USED),
+        "damping": (0.1, USED),
+        "SimmSpline": ("", USED),
+    },
 }
 """Default and treatment of each property of each kind of muscle: used, refused, or the reason why it has no effect."""
 
@@ -100,6 +113,14 @@ def muscle(importer: o.OpenSimImporter, force: o.Element) -> None:
     if kind == "Thelen2003Muscle":
         shape = [number(key) for key in _THELEN]
         model |= {"curves": "thelen"} | {key: value for (key, _, _), value in zip(THELEN_CURVES, shape, strict=True)}
+    elif kind.startswith("Schutte"):
+        first, second, scale = number("activation1"), number("activation2"), number("time_scale")
+        if not (first >= 0.0 and second > 0.0 and scale > 0.0):
+            values = f"{first:g}, {second:g} and {scale:g}"
+            raise ValueError(f"activation1, activation2 and time_scale must be positive, got {values}")
+        model |= {"max_velocity": 1.0 / scale}
+        model["activation"] = {"type": "schutte", "rise": scale / (first + second), "fall": scale / second}
+        model |= _shared(importer, "schutte", _schutte(force), number("damping")) | {"clipped": True}
     elif kind.startswith("Millard"):
         constants = {curve: _constants(force.find(curve), curve) for curve in MILLARD}
         model |= _own(importer, "millard", constants, number("fiber_damping"))
@@ -199,8 +220,27 @@ def _constants(curve: o.Element | None, kind: str) -> dict[str, float]:
     return {key: o.number_of(curve, key, 0.0) for key in keys}  # type: ignore[arg-type]
 
 
+def _schutte(force: o.Element) -> dict[str, dict[str, Any]]:
+    """Return the curves of a Schutte1993Muscle_Deprecated."""
+    parts = {part.get("name"): part for part in force if part.get("name")}
+    curves = {"velocity": schutte_velocity()}
+    for key in ("tendon", "active", "passive"):
+        name = f"{key}_force_length_curve"
+        if name in parts:
+            f = o.function_of(parts[name])
+        elif key == "passive":
+            f = {"curve": schutte_passive()}
+        else:
+            x, y = (list(map(float, numbers.split())) for numbers in SCHUTTE[name])
+            f = {"curve": {"kind": "simm", "x": x, "y": y}}
+        if "curve" not in f:
+            raise ValueError(f"{name} must be a spline, got {parts[name].tag}")
+        curves[key] = (o.composed(f, {"gain": 1.0, "offset": -1.0}) if key == "tendon" else f)["curve"]
+    return curves
+
+
 def _own(importer: o.OpenSimImporter, kind: str, constants: Any, damping: float) -> dict[str, Any]:
-    """Return the keys of a muscle with curves of its own; muscles share equal curves."""
+    """Return the keys of a muscle with curves of its own from their constants."""
     try:
         with np.errstate(all="raise", under="ignore"):
             curves = millard(constants) if kind == "millard" else de_groote(*constants)
@@ -208,6 +248,13 @@ def _own(importer: o.OpenSimImporter, kind: str, constants: Any, damping: float)
             o.curve_of(**curve)
     except (ArithmeticError, ValueError):
         raise ValueError(f"its curves must have possible constants, got {constants}") from None
+    return _shared(importer, kind, curves, damping)
+
+
+def _shared(
+    importer: o.OpenSimImporter, kind: str, curves: dict[str, dict[str, Any]], damping: float
+) -> dict[str, Any]:
+    """Return the keys of a muscle with curves of its own; muscles share equal curves."""
     names = {}
     for part, curve in curves.items():
         key = f"{kind}_{part}", tuple(curve["x"]), tuple(curve["y"])
@@ -232,8 +279,9 @@ def _point(importer: o.OpenSimImporter, muscle: str, point: o.Element) -> Any:
         )
     coordinate = o.last_of(o.text_of(point, "socket_coordinate") or o.text_of(point, "coordinate"))
     low, high = o.numbers_of(point, "range", "-1e9 1e9").tolist()
-    if not low < high:
+    if not low <= high:
         raise ValueError(f"the range of point {point.get('name')} must be ascending, got {low:g} and {high:g}")
+    low, high = np.clip([low - MARGIN, high + MARGIN], -LARGEST, LARGEST).tolist()
     free, f = importer.resolve(coordinate, dict(o.IDENTITY))
     if not free:
         if low <= f["offset"] <= high:
@@ -243,9 +291,11 @@ def _point(importer: o.OpenSimImporter, muscle: str, point: o.Element) -> Any:
         )
         return None
     if "curve" in f:
-        raise ValueError(
-            f"point {point.get('name')} depends on {coordinate}, which follows another coordinate by a curve"
-        )
+        follower = importer.name(f"{coordinate}_value")
+        if follower not in importer.body:
+            where = {"type": "revolute", "axis": [1.0, 0.0, 0.0]}
+            importer.add_body(follower, "ground", where | importer.follower(free, f, follower))
+        return {"point": own, "joint": follower, "range": [low, high]}
     low, high = sorted(((end - f["offset"]) / f["gain"]) for end in (low, high))
     return {"point": own, "joint": importer.name(free), "range": [low, high]}
 

@@ -43,9 +43,9 @@ SHORTEST_FIBRE, LONGEST_FIBRE, MOST, PASSIVE = range(4)
 """Constants of MuJoCo's curves in ``shape`` (6,), all relative: smallest and largest length of active fibres, largest
 force of lengthening fibres, and twice the passive force halfway between optimal and largest length."""
 
-ACTIVE, PASSIVE_FIBRE, VELOCITY, TENDON, DAMPING = range(5)
-"""Constants of muscles with curves of their own in ``shape`` (6,): the numbers of these curves, and the damping of the
-fibres in maximal forces at the maximal velocity."""
+ACTIVE, PASSIVE_FIBRE, VELOCITY, TENDON, DAMPING, CLIPPED = range(6)
+"""Constants of muscles with curves of their own in ``shape`` (6,): the numbers of these curves, the damping of the
+fibres in maximal forces at the maximal velocity, and 1 if the sum of active force and damping is at least 0."""
 
 NEAR = 0.975
 """Fraction of the largest additional force of lengthening fibres up to which Thelen's curve is inverted."""
@@ -285,16 +285,18 @@ def contract_own(t, k, m, a, fibre, most):
         f = max(curve_of(t, m, TENDON, (k.length[m] - fibre * c) / t.slack_length[m])[0], 0.0)
         active = max(a, LEAST) * curve_of(t, m, ACTIVE, fibre / optimal)[0]
         rest = f / c - curve_of(t, m, PASSIVE_FIBRE, fibre / optimal)[0]
+        if t.thelen[m, CLIPPED] != 0.0:
+            rest = max(rest, 0.0)
         low, high, v = -1.0, 1.0, 0.0
         for _ in range(40):  # Newton's method within bounds
             g, slope = curve_of(t, m, VELOCITY, v)
             excess = active * g + damping * v - rest
+            if abs(excess) < 1e-12:
+                break
             low, high = (low, v) if excess > 0.0 else (v, high)
             v -= excess / max(active * slope + damping, 1e-9)
             if not low < v < high:
                 v = 0.5 * (low + high)
-            if abs(excess) < 1e-12:
-                break
         rate = speed * v
         k.force[m], k.slope[m] = most * f, 0.0
     k.fibre[m], k.fibre_rate[m] = fibre, rate
@@ -302,10 +304,15 @@ def contract_own(t, k, m, a, fibre, most):
 
 @kernel
 def curve_of(t, m, part, x):
-    """Return a curve of muscle ``m`` at ``x`` (ACTIVE, PASSIVE_FIBRE, VELOCITY or TENDON), and its slope if known."""
+    """Return a curve of muscle ``m`` at ``x`` (ACTIVE, PASSIVE_FIBRE, VELOCITY or TENDON), and its slope if known.
+
+    Splines of active fibres are not negative, and tendons do not pull if they are slack.
+    """
     curves, shape = t.curves[m], t.thelen[m]
     if curves == TABLES:
         y, slope, _ = curve(t, int(shape[part]), x)
+        if part in (ACTIVE, TENDON):
+            y = max(y, 0.0) if part == ACTIVE or x >= 1.0 else 0.0
         return y, slope
     if part == VELOCITY:
         return force_velocity(curves, shape, x)
@@ -319,7 +326,7 @@ def stretched(t, m, f):
     """Return the length / slack length of the tendon of muscle ``m`` at the force ``f`` (maximal forces)."""
     if t.curves[m] != TABLES:
         return tendon_length(t.curves[m], t.thelen[m], f)
-    low, high = 0.9, 2.0
+    low, high = 1.0, 2.0
     for _ in range(60):
         x = 0.5 * (low + high)
         low, high = (x, high) if curve_of(t, m, TENDON, x)[0] < f else (low, x)

@@ -279,10 +279,13 @@ def move_node(k, i, j):
 
 
 @kernel
-def present(t, q, j):
+def present(t, k, q, j):
     """Return whether point ``j`` is active; conditional points depend on the position of a joint."""
     joint = t.point_joint[j]
-    return joint < 0 or t.point_range[j, 0] <= q[joint] <= t.point_range[j, 1]
+    if joint < 0:
+        return True
+    position = q[joint] if joint < t.bodies else k.follow[joint, 0]
+    return t.point_range[j, 0] <= position <= t.point_range[j, 1]
 
 
 PASSES = 8
@@ -297,7 +300,7 @@ def winding(t, k, q, m):
     """
     count = 0
     for j in range(t.path_start[m], t.path_start[m + 1]):
-        if present(t, q, j):
+        if present(t, k, q, j):
             x, y, z = place(k, t.point_body[j], t.point_at[j])
             k.node[count, 0], k.node[count, 1], k.node[count, 2] = x, y, z
             k.node_body[count], k.node_wrap[count], k.node_point[count] = t.point_body[j], -1, j

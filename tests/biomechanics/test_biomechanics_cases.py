@@ -141,6 +141,9 @@ MILLARD_MORE = """<fiber_damping>0.2</fiber_damping><FiberForceLengthCurve name=
 DE_GROOTE_MORE = """<active_force_width_scale>1.6</active_force_width_scale><fiber_damping>0.05</fiber_damping>
 <passive_fiber_strain_at_one_norm_force>0.5</passive_fiber_strain_at_one_norm_force>
 <tendon_strain_at_one_norm_force>0.03</tendon_strain_at_one_norm_force>"""
+SCHUTTE_MORE = """<damping>0.05</damping><SimmSpline name="passive_force_length_curve">
+<x>-35 0.998 0.999 1.15 1.25 1.35 1.45 1.55 1.65 1.75 1.7501 1.7502 35</x>
+<y>0 0 0 0 0.035 0.12 0.26 0.55 1.17 2 2 2 2</y></SimmSpline>"""
 RIGID = "<ignore_tendon_compliance>true</ignore_tendon_compliance>"
 
 
@@ -151,6 +154,8 @@ FORCES = [
     ("DeGrooteFregly2016Muscle", DE_GROOTE_MORE, "0.24 0 105.2424, 0.3 0 140.1310"),
     ("DeGrooteFregly2016Muscle", "", "0.24 0 94.0756, 0.3 0 107.6620"),
     ("Thelen2003Muscle", "", "0.24 0 103.3404, 0.3 0 117.2916"),
+    ("Schutte1993Muscle_Deprecated", "", "0.24 0 107.1403, 0.3 0 116.3925"),
+    ("Schutte1993Muscle_Deprecated", SCHUTTE_MORE, "0.24 0 106.3836, 0.3 0 90.0734"),
 ]
 """Kind, properties, and lengths (m), velocities (m/s) and forces (N) of opensim 4.6 at activation 0.5."""
 
@@ -163,6 +168,39 @@ def test_muscles_pull_as_opensims(tmp_path, kind, more, forces):
     for x, v, force in (map(float, entry.split()) for entry in forces.split(",")):
         animal.reset(row, np.zeros(1, int), {"q": np.array([x]), "v": np.array([v]), "activation": np.full(1, 0.5)})
         assert animal.mechanics(row)["force"][0] == pytest.approx(force, abs=0.05)
+
+
+@pytest.mark.full
+def test_schuttes_muscle_obeys_its_equations(tmp_path):
+    """The inverse of the force-velocity curve with damping is OpenSim's calcFiberVelocity, a quadratic equation."""
+    animal = Neuromechanic(import_model(written(tmp_path, slider("Schutte1993Muscle_Deprecated", SCHUTTE_MORE)))[0])
+    row, rng, damping, concave, optimal = animal.rows(1), np.random.default_rng(0), 0.05, 0.15, 0.12
+    description = animal.model.description
+    active, passive = (
+        description["curve"][description["muscle"]["u"]["model"][name]] for name in ("active", "passive")
+    )
+    speeds = []
+    for _ in range(40):
+        row["activation"], row["input"] = a, e = rng.uniform(0.05, 1.0, (2, 1))
+        row["q"], row["fibre_length"] = 0.27, 0.12 * rng.uniform(0.9, 1.1)
+        length = row["fibre_length"][0, 0] / optimal
+        force = animal.mechanics(row)["force"][0] / 250.0 / np.sqrt(1.0 - (np.sin(0.3) / length) ** 2)
+        load = max(force - value_of({"curve": passive}, length), 0.0)
+        still = a[0] * max(value_of({"curve": active}, length), 0.0)
+        if load < still:
+            c = concave * (load - still) / damping
+            b = -(load + concave * (still + damping)) / damping
+            speed = 0.5 * (-b - np.sqrt(b * b - 4.0 * c))
+        else:
+            slow = 0.13 * concave / (concave + 1.0)
+            c, b = -slow * (load - still) / damping, -((load - 1.4 * still) / damping - slow)
+            speed = 0.5 * (-b + np.sqrt(b * b - 4.0 * c))
+        rates = animal.rate(row)[2:]
+        rise = (e - a) * (7.667 * e + 1.459854 if e > a else 1.459854) / 0.1
+        assert rates[0] == pytest.approx(rise[0], rel=1e-12)
+        assert rates[1] / (10.0 * optimal) == pytest.approx(min(speed, 1.0), abs=2e-4)  # measured: 9e-5
+        speeds.append(speed)
+    assert min(speeds) < -0.1 and max(speeds) > 0.1
 
 
 @pytest.mark.parametrize("kind", PROPERTIES)

@@ -140,7 +140,7 @@ def _muscle(model: dict[str, Any]) -> dict[str, Any]:
     if model.get("curves") == "mujoco":
         shape = [*(model[name] for name, _, _ in MUJOCO_CURVES), 0.0, 0.0]
     elif model.get("curves") == "own":
-        shape = [*(model[name] for name, _ in OWN_CURVES), model["fibre_damping"], 0.0]
+        shape = [*(model[name] for name, _ in OWN_CURVES), model["fibre_damping"], model["clipped"]]
     else:
         shape = [model.get(name, default) for name, default, _ in THELEN_CURVES]
     if model["type"] == "spring":

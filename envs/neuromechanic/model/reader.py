@@ -113,11 +113,15 @@ class Names:
 
     def joint(self, value: Any, path: str) -> int:
         """Return the index of a joint by its name, which is that of its body or, for a ball, ``BODY.rx`` and so on."""
-        ball = isinstance(value, str) and value.endswith(".rz") and f"{value[:-3]}.ry" in self.entries["body"]
-        index = self.index("body", value[:-3] if ball else value, path)
+        index = self.any_joint(value, path)
         if index >= len(self.entries["joint"]):
             raise ValueError(f"{path}: joint {shown(value)} must be free, but it follows another joint or is fixed")
         return index
+
+    def any_joint(self, value: Any, path: str) -> int:
+        """Return the index of a joint, see `joint`, or of a follower."""
+        ball = isinstance(value, str) and value.endswith(".rz") and f"{value[:-3]}.ry" in self.entries["body"]
+        return self.index("body", value[:-3] if ball else value, path)
 
     def point(self, value: Any, path: str) -> tuple[int, list[float]]:
         """Return body and position of a point [body, x, y, z]."""
@@ -149,9 +153,7 @@ class Names:
         quantity = "" if "" in quantities else rest[-1] if rest else ""
         if quantity in quantities and parts == (1 if quantity == "" else 2):
             if kind == "joint":
-                name = ".".join(rest[:-1])
-                follows = name in list(self.entries["body"])[len(self.entries["joint"]) :]
-                return quantities[quantity], self.index("body", name, path) if follows else self.joint(name, path)
+                return quantities[quantity], self.any_joint(".".join(rest[:-1]), path)
             index = self.index(kind, rest[0], path)
             if kind == "body":
                 index = 3 * index + _AXES.index(quantity[-1])
@@ -413,6 +415,7 @@ def later(says: str) -> Form:
 NUMBER, DIRECTION = number(), Form("direction", _direction)
 POSITIVE = number(SMALLEST)._replace(says="number above 0")
 SIGNAL = Form("signal", lambda value, path, names: names.signal(value, path))
+ANY_JOINT = Form("name of a joint", lambda value, path, names: names.any_joint(value, path))
 FREE_JOINT = Form("name of a joint", lambda value, path, names: names.joint(value, path))
 BODY_FRAME = Form("name of a body or frame", lambda value, path, names: names.frame(value, path))
 POINT = Form('`[body or "ground", x, y, z]`', lambda value, path, names: names.point(value, path))

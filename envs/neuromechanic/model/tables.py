@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .reader import (
+    ANY_JOINT,
     BODY_FRAME,
     DIRECTION,
     DIRECTIONS,
@@ -318,7 +319,7 @@ def _check_pulse(pulse: Mapping[str, Any], path: str) -> None:
 
 _CONDITIONAL = Table(
     Key("point", POINT, REQUIRED, "m", ""),
-    Key("joint", FREE_JOINT, REQUIRED, "", ""),
+    Key("joint", ANY_JOINT, REQUIRED, "", ""),
     Key("range", vector(2), REQUIRED, "rad or m", ""),
     check=_check_range,
 )
@@ -482,6 +483,7 @@ MUSCLE_MODEL = Table(
     ),
     *(Key(name, _CURVE, REQUIRED, "", meaning, beside="curves=own") for name, meaning in OWN_CURVES),
     Key("fibre_damping", _LEAST, 0.0, "1", "maximal forces at the maximal velocity", beside="curves=own"),
+    Key("clipped", TRUTH, False, "", "whether active force and damping add up to at least 0", beside="curves=own"),
     Key("stiffness", _LEAST, REQUIRED, "1", "short-range stiffness, in maximal forces per optimal length", _SHORT),
     Key("viscosity", _LEAST, 0.0, "s", "in maximal forces times seconds per optimal length", _SHORT),
     Key("force_length", _LEAST, 1.0, "1", "force at the reference length, in maximal forces", _SHORT),
