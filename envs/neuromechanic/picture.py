@@ -266,13 +266,22 @@ def _(task: Pose, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, str]:
     revolute = task.animal.model.joints[task.joint].revolute
     turn = orientation(task.animal, task.joint)
     posture = _turned(task.animal, _at_goal(task, trail.rows[-1:], trail.memory[-1:]), turn)
-    sticks = [stick for body, stick in _sticks(task.animal, posture) if body == task.joint]
-    if sticks:
-        longest = max(sticks, key=lambda stick: float(np.linalg.norm(stick[1] - stick[0])))
+    parents, sticks = task.animal.model.arrays["parent"], _sticks(task.animal, posture)
+    own = [stick for body, stick in sticks if body == task.joint]
+    moved = own or [stick for body, stick in sticks if _carries(parents, task.joint, body)]
+    if moved:
+        longest = max(moved, key=lambda stick: float(np.linalg.norm(stick[1] - stick[0])))
         view.polyline(longest[:, :2], c.GOAL, 2.0)
         view.label("goal", longest[1, :2], c.GOAL, 11, offset=(6, 0), back=c.PLATE)
     away = f"{np.rad2deg(error):.1f}°" if revolute else c.quantity(float(error), "m")
     return away, f"of {task.animal.model.bodies[task.joint]} from the goal"
+
+
+def _carries(parents: NDArray[np.int64], joint: int, body: int) -> bool:
+    """Return whether a joint moves a body."""
+    while body not in (joint, -1):
+        body = int(parents[body])
+    return body == joint
 
 
 def _activations(canvas: Canvas, task: NeuromechanicTask, trail: Trail) -> None:

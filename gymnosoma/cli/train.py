@@ -153,7 +153,9 @@ def train(
         write_repository(place)
     show([*rows, *others])
     if own:
-        print(f"held: time for which {own.joint} stays within {NEAR} of the goal, until the end of the episode")
+        slides = own.model["body"].get(own.joint, {}).get("joint", {}).get("type") == "prismatic"
+        near = f"{100.0 * Pose.near:g} mm" if slides else f"{np.degrees(Pose.near):.1f} degrees"
+        print(f"held: time until the end of the episode for which {own.joint} stays within {near} of the goal")
     for place in runs if imported or film is not None else ():
         path = place / "episode.gif" if film is None or seeds > 1 else film
         show_episode(env_id, str(place), path, **arguments)
@@ -164,9 +166,6 @@ def train(
 
 COMPARED = {"baseline": "the animal's own controller", "trained": "the trained policy of the package"}
 """Policies that a new policy is compared with in words."""
-
-NEAR = f"{np.degrees(Pose.near):.1f} degrees (a sliding joint {100.0 * Pose.near:g} mm)"
-"""Distance from the goal up to which it is held."""
 
 TRIED = 0.3
 """CPU time (s) for which `_announce` steps environments to measure their speed."""
