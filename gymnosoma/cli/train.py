@@ -248,7 +248,7 @@ def read_model(file: str, options: ModelOptions) -> ModelEnv:
         raise ValueError(f"goal must be {allowed}, got {text}")
     goal = sorted({min(max(factor * each, joint.low), joint.high) for each in options.goal})
     drawn = options.goal or (0.75 * low + 0.25 * high, 0.25 * low + 0.75 * high)
-    text = " to ".join(f"{each:.4g}" for each in drawn)
+    text = ("" if len(drawn) == 1 else "a goal from ") + " to ".join(f"{each:.4g}" for each in sorted(drawn))
     print(f"{path.name}: {len(model.bodies)} joints, {len(model.muscles)} muscles, {len(model.inputs)} inputs.")
     print(f"Task: move {name} to {text} {unit} (range {low:.4g} to {high:.4g}) and hold it there.", flush=True)
     if loose := falling(animal):
