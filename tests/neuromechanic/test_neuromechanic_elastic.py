@@ -83,6 +83,9 @@ def test_a_hard_sphere_lands_and_leaves_without_pull():
     up = simulate(animal, np.zeros(0), 0.1, every=1e-3, start=start)
     assert up["v"][-1, 1] == pytest.approx(0.981, abs=0.02)
     assert (up["contact_force"][5:] == 0.0).all()
+    leaving = {"q": [0.0, RADIUS - 1e-6], "v": [0.0, 0.5]}
+    up = simulate(animal, np.zeros(0), 1e-3, start=leaving)
+    assert up["v"][-1, 1] == pytest.approx(0.5 - 9.81e-3, abs=1e-3)
 
 
 def pair():
