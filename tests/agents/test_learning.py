@@ -6,6 +6,7 @@ import gymnasium
 import numpy as np
 import pytest
 import stable_baselines3
+from ids import ADDED
 from runs import SWIM, curve, train
 
 from gymnosoma.agents.learning import evolution, imitation, supervision
@@ -187,7 +188,7 @@ def test_an_answering_policy_commits_itself(few, tmp_path):
 
 def test_a_recipe_keeps_the_settings_that_it_does_not_name(tmp_path):
     (tmp_path / "x.toml").write_text("steps = 1000\n[ppo]\nlearning_rate = 1e-4\n")
-    own, default = recipe(SWIM, file=tmp_path / "x.toml"), recipe("gymnosoma/Other-v0")
+    own, default = recipe(SWIM, file=tmp_path / "x.toml"), recipe(ADDED[0])
     assert own.settings == default.settings | {"learning_rate": 1e-4} and own.steps == 1000
 
 

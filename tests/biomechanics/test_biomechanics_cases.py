@@ -171,6 +171,7 @@ def test_muscles_pull_as_opensims(tmp_path, kind, more, forces):
 
 
 @pytest.mark.full
+@pytest.mark.term
 def test_schuttes_muscle_obeys_its_equations(tmp_path):
     """The inverse of the force-velocity curve with damping is OpenSim's calcFiberVelocity, a quadratic equation."""
     animal = Neuromechanic(import_model(written(tmp_path, slider("Schutte1993Muscle_Deprecated", SCHUTTE_MORE)))[0])

@@ -322,7 +322,11 @@ FAULTS = {
         "900 bodies": Fault(chain(900), "body must hold at most 128 tables, got 900"),
         "100000 bodies": Fault(chain(100_000), "bytes, 1048576 are allowed"),
         "contacts": Fault(
-            more("".join(f"[contact.c{i}]\n" for i in range(65))), "contact must hold at most 64 tables, got 65"
+            more("".join(f"[contact.c{i}]\n" for i in range(257))), "contact must hold at most 256 tables, got 257"
+        ),
+        "rigid contacts": Fault(
+            more("".join(f'[contact.c{i}]\npoint = ["fore", 0.1, 0, 0]\n' for i in range(65))),
+            "contact: a model has at most 64 rigid contacts, got 65",
         ),
         "synapses": Fault(
             more("[neuron.n]\nsynapse = [" + '{ from = "neuron.reflex" },' * 2049 + "]\n"), "at most 2048 tables, got"

@@ -352,6 +352,7 @@ def _contacts(tables: Tables, names: Names, pinned: bool) -> tuple[Arrays, Array
         direction = np.eye(3)[np.argmin(np.abs(normal))] if tangent is None else tangent
         side = across(direction, normal, f"contact.{name}.tangent", tables[name].get("tangent"))
         rows.append({**contact, "body": body, "at": at, "frame": [normal, side, np.cross(normal, side)]})
+    limit("rigid contacts", len(rows), "contact")
     arrays = columns(rows, "body at frame height friction", "contact_")
     return arrays, columns(touches, "body at radius normal law", "touch_")
 

@@ -19,7 +19,8 @@ from .. import nerves
 
 LIMITS = dict.fromkeys(("muscle", "neuron", "cylinder", "motor", "inputs"), 1024)
 LIMITS |= {"curve": 256, "pieces of curves": 8192, "wraps": 2048}
-LIMITS |= {"body": 128, "frame": 256, "spline": 256, "pin": 256, "contact": 256, "wrench": 256, "bushing": 256}
+LIMITS |= {"body": 128, "frame": 256, "spline": 256, "pin": 256, "contact": 256, "rigid contacts": 64}
+LIMITS |= {"wrench": 256, "bushing": 256}
 LIMITS |= {"synapses": 2048, "points of paths": 8192, "times of splines": 2048}
 """Largest numbers of tables of each kind in a model, and of entries in all of them together."""
 
