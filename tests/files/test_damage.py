@@ -325,7 +325,7 @@ FAULTS = {
             more("".join(f"[contact.c{i}]\n" for i in range(257))), "contact must hold at most 256 tables, got 257"
         ),
         "rigid contacts": Fault(
-            more("".join(f'[contact.c{i}]\npoint = ["fore", 0.1, 0, 0]\n' for i in range(65))),
+            more("".join(f'[contact.c{i}]\npoint = ["fore", 0.1, 0, 0]\nfriction = 0.5\n' for i in range(65))),
             "contact: a model has at most 64 rigid contacts, got 65",
         ),
         "synapses": Fault(
