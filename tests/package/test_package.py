@@ -9,9 +9,11 @@ import sys
 import tarfile
 import tomllib
 import zipfile
+from importlib import metadata
 from pathlib import Path
 
 import pytest
+from packaging.specifiers import SpecifierSet
 
 import gymnosoma
 from gymnosoma.envs import CATALOGUE
@@ -175,6 +177,16 @@ def test_what_lists_and_helps_needs_no_extra_and_makes_no_environment(tmp_path):
     assert "simulate" in helped and "play" in helped
     assert sum(entry.name in line for line in table.splitlines() for entry in CATALOGUE) == len(CATALOGUE)
     assert not imported.strip()
+
+
+def test_pinned_versions_run_on_the_oldest_python():
+    """Such as that of Debian 12, which is 3.11.2: pip does not find a version that asks for a newer one."""
+    pins = re.findall(r"^([\w.-]+)==", (ROOT / "constraints.txt").read_text("utf-8"), re.MULTILINE)
+    installed = {entry.name.lower().replace("_", "-"): entry for entry in metadata.distributions()}
+    found = [installed[name] for pin in pins if (name := pin.lower().replace("_", "-")) in installed]
+    assert len(found) > 20
+    needs = {entry.name: entry.metadata["Requires-Python"] or "" for entry in found}
+    assert not {name: need for name, need in needs.items() if "3.11.0" not in SpecifierSet(need)}
 
 
 def test_the_cpu_build_of_torch_fits_the_constraints():
