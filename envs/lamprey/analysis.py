@@ -152,20 +152,34 @@ def entrain(
 class Swimming:
     """Statistics of steady swimming in the last half of a run.
 
-    Cycles start where M_L - M_R of the middle joint crosses its mean upwards. Phases and amplitudes are those of the
-    fundamental over whole cycles.
+    Cycles start where M_L - M_R at the middle joint of the segments crosses its mean upwards. Phases and amplitudes are
+    those of the fundamental over whole cycles. The two parts of a cut cord may have different rhythms: measure each one
+    with ``segments``.
 
     Args:
         lamprey (Lamprey or IsolatedCord): Animal of the run.
         run (Trajectory): Result of `simulate` with a cord, recorded every 10 ms.
         begin (s): Start of the statistics; by default the middle of the run.
+        segments ((int, int)): First segment (0 at the head), and the one after the last, of the part whose cycles and
+            lag are measured; by default the whole cord. Behind ``transection: 50`` it is (50, 100).
+
+    Attributes:
+        frequency (float, Hz): Frequency of the cycles.
+        cycles ((N,) float, s): Start times of the cycles.
 
     Raises:
-        ValueError: If the animal failed or has no circuit, there is no rhythm, or the recording intervals differ.
+        ValueError: If the animal failed or has no circuit, there is no rhythm, the recording intervals differ, or
+            ``segments`` are not in the cord.
     """
 
     @takes_objects
-    def __init__(self, lamprey: Lamprey | IsolatedCord, run: Trajectory, begin: float | None = None) -> None:
+    def __init__(
+        self,
+        lamprey: Lamprey | IsolatedCord,
+        run: Trajectory,
+        begin: float | None = None,
+        segments: tuple[int, int] | None = None,
+    ) -> None:
         if run.failure is not None:
             raise ValueError(f"run must not fail, got {run.failure!r}")
         if run.every is not None and np.abs(run.time - run.every * np.arange(len(run.time))).max() > 1e-6 * run.every:
@@ -185,14 +199,18 @@ class Swimming:
         self.cells = lamprey.cells
         """Names of the populations."""
         self.muscles = circuit.muscles
-        middle = np.flatnonzero(self.joint == self.joints // 2)
+        first, end = segments if segments is not None else (0, len(self.joint))
+        whole("segments", first, 0, len(self.joint) - 2)
+        whole("segments", end, first + 2, len(self.joint))
+        self.part = slice(first, end)
+        """The segments whose cycles and lag are measured."""
+        joints = self.joint[self.part]
+        middle = first + np.flatnonzero(joints == (joints[0] + joints[-1] + 1) // 2)
         drive = self.cell(self.muscles)[:, :, middle].mean(2)
         self.cycles = _crossings(self.time, drive[:, 0] - drive[:, 1])
         if len(self.cycles) < 3:
             raise ValueError(f"run must have a rhythm, got {len(self.cycles)} cycles in {np.ptp(self.time):g} s")
-        """Start times of the cycles, s."""
         self.frequency = (len(self.cycles) - 1) / (self.cycles[-1] - self.cycles[0])
-        """Frequency of the cycles, Hz."""
         self.whole = (self.time >= self.cycles[0]) & (self.time < self.cycles[-1])
         """Whether each sample is in a whole cycle, (T,)."""
 
@@ -221,16 +239,26 @@ class Swimming:
 
     @property
     def phase(self) -> Array:
-        """Phase lag (S,), in cycles, of the motoneurons of each segment relative to the first."""
-        mn = self.cell(self.muscles)
-        angle = np.unwrap(np.angle(self.fundamental(mn[:, 0] - mn[:, 1])))
-        return (angle[0] - angle) / (2.0 * np.pi)
+        """Phase lag (S,), in cycles, of the motoneurons of each segment relative to the first of the measured ones.
+
+        It is NaN for segments outside these, and for segments that do not follow the rhythm: its fundamental has less
+        than half of the variance of their motoneurons, left minus right.
+        """
+        mn = self.cell(self.muscles)[:, :, self.part]
+        wave = mn[:, 0] - mn[:, 1]
+        fundamental, variance = self.fundamental(wave), wave[self.whole].var(0)
+        angle = np.unwrap(np.angle(fundamental))
+        rhythmic = (variance > 1e-6) & (np.abs(fundamental) ** 2 > variance)
+        lag = np.full(len(self.joint), np.nan)
+        lag[self.part] = np.where(rhythmic, (angle[0] - angle) / (2.0 * np.pi), np.nan)
+        return lag
 
     @property
     def lag(self) -> float:
-        """Phase lag per segment in cycles, without the first and last tenth of the cord."""
-        tenth = len(self.joint) // 10
-        return slope(self.phase[tenth : len(self.joint) - tenth])
+        """Phase lag per segment in cycles, without the first and last tenth; NaN if a segment has no lag."""
+        lags = self.phase[self.part]
+        tenth = len(lags) // 10
+        return slope(lags[tenth : len(lags) - tenth])
 
 
 def _crossings(time: Array, values: Array) -> Array:

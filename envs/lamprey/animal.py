@@ -121,7 +121,7 @@ class Lamprey(InLanes):
         >>> from gymnosoma.envs import Event, simulate
         >>> from gymnosoma.envs.lamprey import Lamprey
         >>> bath = np.zeros(100)
-        >>> bath[50:] = 0.2
+        >>> bath[50:] = 0.4
         >>> cut = simulate(Lamprey(), [0.4, 0.0, 0.7], 2.0, every=0.01, start={"transection": 50, "bath": bath})
 
         Cut the cord after 1 s, and add the bath after 2 s:

@@ -254,14 +254,34 @@ def test_phase_oscillators_swim():
     np.testing.assert_allclose(swimming.phase, 0.1 * np.arange(9), atol=1e-6)
 
 
-def test_frequency_and_lag_of_made_waves(cord):
+def made_wave(cord, frequency, lag):
+    """Run of a wave with a frequency (S,), Hz, and a lag per segment (S,), cycles."""
     time = 0.01 * np.arange(1001)
-    phase = 2.0 * np.pi * (2.0 * time[:, None] - 0.01 * np.arange(S))
+    phase = 2.0 * np.pi * (frequency * time[:, None] - lag * np.arange(S))
     outputs = np.zeros((len(time), 2, 4, S))
     outputs[:, 0, 3], outputs[:, 1, 3] = np.maximum(np.cos(phase), 0.0), np.maximum(-np.cos(phase), 0.0)
-    made = Swimming(cord, Trajectory(time, {"joint_angle": np.zeros((len(time), 9)), "neurons": outputs}))
+    return Trajectory(time, {"joint_angle": np.zeros((len(time), 9)), "neurons": outputs})
+
+
+def test_frequency_and_lag_of_made_waves(cord):
+    made = Swimming(cord, made_wave(cord, np.full(S, 2.0), np.full(S, 0.01)))
     assert made.frequency == pytest.approx(2.0, abs=1e-3)
     assert made.lag == pytest.approx(0.01, abs=1e-4)
+
+
+def test_parts_of_a_cut_cord_have_a_frequency_and_a_lag_each(cord):
+    front = np.arange(S) < 50
+    run = made_wave(cord, np.where(front, 3.0, 2.0), np.where(front, 0.01, 0.005))
+    for part, frequency, lag in [((0, 50), 3.0, 0.01), ((50, S), 2.0, 0.005)]:
+        made = Swimming(cord, run, segments=part)
+        assert made.frequency == pytest.approx(frequency, abs=1e-3)
+        assert made.lag == pytest.approx(lag, abs=1e-4)
+        assert np.isfinite(made.phase).sum() == 50
+    assert np.isnan(Swimming(cord, run).lag)
+    run["neurons"][:, :, :, 50:] = 0.0
+    assert np.isnan(Swimming(cord, run).lag)
+    with pytest.raises(ValueError, match=r"segments must be an integer from 2 to 100, got 101"):
+        Swimming(cord, run, segments=(0, S + 1))
 
 
 @pytest.mark.parametrize(
