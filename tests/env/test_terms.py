@@ -143,3 +143,13 @@ def test_a_replaced_reward_has_no_inherited_terms():
     env = BodyEnv(f"{__name__}:Forward")
     assert not [name for name in env.reset(seed=0)[1] if name.startswith("reward_")]
     env.step(env.action_space.sample())
+
+
+def test_an_entry_of_none_removes_a_field():
+    class Blind(Crawl):
+        observation_fields = {"direction": None}
+        memory_fields = {"heat": None, "seen": "f8"}
+
+    usual, blind = Crawl(), Blind()
+    assert {*usual.layout.fields} - {*blind.layout.fields} == {"direction"}
+    assert {*usual.memory.names} ^ {*blind.memory.names} == {"heat", "seen"}

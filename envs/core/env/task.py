@@ -401,7 +401,7 @@ class Task(ABC):
         for base in reversed(type(self).__mro__):
             table = vars(base).get(name, {})
             entries |= table.__get__(self) if isinstance(table, property) else table
-        return entries
+        return {key: entry for key, entry in entries.items() if entry is not None}
 
     @abstractmethod
     def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
