@@ -1,8 +1,7 @@
-"""Fingerprints of what the papers' numbers and the worm's tables depend on.
+"""Fingerprints of what the papers' numbers and the tables of the worm's circuits depend on.
 
 ``docs/papers.json`` has the fingerprint with which each figure of ``docs/papers.csv`` and the tables of
-``papers.worm.circuits`` and ``papers.worm.medium`` were computed. `stale` lists those that differ from the present
-code.
+``papers.worm.circuits`` were computed. `stale` lists those that differ from the present code.
 """
 
 from __future__ import annotations
@@ -16,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from gymnosoma.agents.policies.fingerprints import env_fingerprint, policy_fingerprint, rounded, values_digest
-from gymnosoma.agents.policies.lookup import find_policy
+from gymnosoma.agents.policies.fingerprints import rounded, values_digest
 from gymnosoma.envs import simulate
 from gymnosoma.envs.core.model.animal import Animal, find_animal
 from gymnosoma.envs.neuromechanic.hindlimb import hindlimb
@@ -29,9 +27,7 @@ from .paper import PAPERS, printed
 ROOT = Path(__file__).resolve().parents[1]
 RECORD = "docs/papers.json"
 CIRCUITS = "worm circuits"
-MEDIUM = "worm medium"
-"""Names of the tables of the worm's circuits and of its gaits over the medium in `RECORD`; the others are an animal and
-a figure."""
+"""Name of the tables of the worm's circuits in `RECORD`; the others are an animal and a figure."""
 
 
 def behaviour(animal: Animal, drive: Any = None, **start: Any) -> str:
@@ -59,26 +55,19 @@ def fingerprint(name: str) -> str:
     if name == CIRCUITS:
         worms = [Worm(circuit=circuit) for circuit in ("boyle", "ventral_cord")]
         return values_digest(code(folder / "worm" / "circuits.py"), *(behaviour(each, np.zeros(24)) for each in worms))
-    if name == MEDIUM:
-        env_id = "gymnosoma/WormMedium-v0"
-        shown = [policy_fingerprint(env_id, find_policy(env_id, each)) for each in ("trained", "boyle")]
-        files = (folder / "worm" / "medium.py", ROOT / "assets" / "worm" / "sines.toml")
-        return values_digest(*map(code, files), env_fingerprint(env_id, {}), *shown)
     kind: Any = find_animal(name)
     if name == "neuromechanic":
         models = [kind(description) for description in (hindlimb(), standing())]
     else:
         models = [kind(**{solver: value}) for solver, values in kind.solvers.items() for value in values]
-    modules = sorted(
-        {*(folder / name).glob("*.py")} - {folder / "worm" / f"{each}.py" for each in ("circuits", "medium")}
-    )
+    modules = sorted({*(folder / name).glob("*.py")} - {folder / "worm" / "circuits.py"})
     return values_digest(*map(code, [*modules, folder / f"{name}.csv"]), *map(behaviour, models))
 
 
 def names() -> Iterator[tuple[str, str]]:
     """Yield the name of each entry of `RECORD`, and of its fingerprint."""
     yield from ((f"{animal} {figure}", animal) for animal in PAPERS for figure in printed(animal))
-    yield from ((each, each) for each in (CIRCUITS, MEDIUM))
+    yield CIRCUITS, CIRCUITS
 
 
 def record(entries: Iterable[str], root: Path = ROOT) -> None:
@@ -96,5 +85,5 @@ def stale(root: Path = ROOT) -> Iterator[str]:
         if known.get(name) != fingerprint(own):
             animal, _, figure = name.partition(" ")
             module = f"papers {animal} --figure {figure} --page docs/papers.md"
-            module = f"papers.{own.replace(' ', '.')}" if own in (CIRCUITS, MEDIUM) else module
+            module = "papers.worm.circuits" if own == CIRCUITS else module
             yield f"{RECORD}: {name} has changed: run `python -m {module}`"
