@@ -225,7 +225,7 @@ def test_the_batch_script_of_the_guide_is_understood(tmp_path, command, capsys):
 
     page = (ROOT / "docs" / "guides" / "processes.md").read_text("utf-8")
     (script,) = (block for block in re.findall(r"^```bash\n(.*?)^```", page, re.DOTALL | re.M) if "#SBATCH" in block)
-    for name, body in (("srun", '"$@"'), ("scontrol", "echo first"), ("ray", r'printf "%s\n" "$@"')):
+    for name, body in (("srun", 'shift; "$@"'), ("scontrol", "echo first"), ("ray", r'printf "%s\n" "$@"')):
         (tmp_path / name).write_text(f"#!/bin/sh\n{body}\n")
         (tmp_path / name).chmod(0o755)
     (tmp_path / "venv" / "bin").mkdir(parents=True)
