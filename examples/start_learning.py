@@ -1,6 +1,6 @@
 """PPO or SAC with their defaults, and the learning curve beside the animal's return.
 
-``python examples/start_learning.py [ID] [PPO or SAC] [STEPS]`` writes ``learning.png``.
+``python examples/start_learning.py [ID] [PPO or SAC] [STEPS]`` writes ``learning.png`` and ``mine.zip``.
 """
 
 import sys
@@ -52,3 +52,4 @@ axes.axhline(animal, color="black", linestyle="--", label="the animal's own cont
 axes.set(xlabel="steps", ylabel="mean return", title=f"{env_id}, {EPISODES} episodes")
 axes.legend()
 figure.savefig("learning.png", dpi=150)
+model.save("mine.zip")
