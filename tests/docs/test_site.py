@@ -129,7 +129,7 @@ FEW_STEPS = {
     "rllib_ppo": ("8192", "ray.rllib"),
     "single_file_ppo": ("WormSwim-v0 2048", "torch"),
     "stable_baselines3_ppo": ("8192", "stable_baselines3"),
-    "start_learning": ("WormSwim-v0 SAC 160", "matplotlib"),
+    "start_learning": ("WormSwim-v0 PPO 2048", "matplotlib"),
     "torchrl_ppo": ("8192", "torchrl"),
     "transfer": ("1700", "stable_baselines3"),  # a few updates
 }
@@ -160,12 +160,13 @@ def test_an_example_runs_as_shown(name, tmp_path):
         cloned, recorded = map(float, re.search(r"return (\S+), of the dataset (\S+)", printed).groups())
         chance = evaluate(ID, find_policy(ID, "random"), 8).returns.mean()
         assert cloned > chance + 0.8 * (recorded - chance)
-    page = (ROOT / "docs" / "guides" / "scores.md").read_text()
+    page = (ROOT / "docs" / "guides" / f"{'learn' if name == 'start_learning' else 'scores'}.md").read_text()
     for saved in {*tmp_path.glob("*.*")} - {*tmp_path.glob("*.png")}:  # what the guide does with it
         (block,) = (text for text in re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.M) if saved.name in text)
         (tmp_path / "my_agent.py").write_text(block)
-        command = [ROOT / "train.py", "evaluate", "WormSwim-v0", "--policy", "my_agent:swim", "--episodes", "4"]
-        assert "my_agent:swim" in run(*command, cwd=tmp_path)
+        policy = "my_agent:" + re.search(r"^def (\w+)", block, re.MULTILINE)[1]
+        command = [ROOT / "train.py", "evaluate", "WormSwim-v0", "--policy", policy, "--episodes", "4"]
+        assert policy in run(*command, cwd=tmp_path)
 
 
 @pytest.mark.full
