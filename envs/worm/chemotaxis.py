@@ -82,8 +82,8 @@ class Chemotaxis(WormTask):
 
     The reward of each step is ``r = max(1 - d / d0, -1)``.
 
-    Its mean since the start, ``info["chemotaxis_index"]``, is the chemotaxis index of Izquierdo & Lockery (2010), with
-    a lower limit. The score ``info["near_share"]`` is the share of time within {near_mm:g} mm, a body length, of the
+    The score is its mean since the start, ``info["chemotaxis_index"]``: the chemotaxis index of Izquierdo & Lockery
+    (2010), with a lower limit. ``info["near_share"]`` is the share of time within {near_mm:g} mm, a body length, of the
     source, and ``info["is_success"]`` is true there. The body may cross itself; ``info["crossed"]`` reports this.
     """
 
