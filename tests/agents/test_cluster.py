@@ -95,11 +95,34 @@ def busy():
     return found
 
 
+def jobs_of(node):
+    """Processes of a node."""
+    return psutil.Process(node.all_processes["raylet"][0].process.pid).children(recursive=True)
+
+
+def second_node(cluster):
+    return next(each for each in cluster.list_all_nodes() if each is not cluster.head_node)
+
+
 def remove_node(cluster):
-    """Kill the node without the head, and start another."""
-    node = next(each for each in cluster.list_all_nodes() if each is not cluster.head_node)
+    """Kill the node without the head and its jobs at once, as a power cut does, and start another."""
+    node = second_node(cluster)
+    jobs = jobs_of(node)
+    for each in jobs:
+        each.suspend()
     cluster.remove_node(node, allow_graceful=False)
+    for each in jobs:
+        each.kill()
     cluster.add_node(**NODE)
+
+
+def wait_for_nodes(executor, folder):
+    """Wait until both nodes take jobs; a node that has just started gets none."""
+    folder.mkdir()
+    futures = [executor.submit(mark_and_wait, folder, name) for name in "ab"]
+    wait_for(lambda: len([*folder.iterdir()]) == 2)
+    (folder / "go").touch()
+    assert [future.result(60) for future in futures] == ["A", "B"]
 
 
 def test_results_equal_those_of_one_process_also_if_the_command_is_killed(cluster, undisturbed, tmp_path):
@@ -131,9 +154,19 @@ def test_jobs_of_a_removed_node_run_on_another(cluster, tmp_path):
 def test_a_training_continues_from_its_checkpoint_on_another_node(cluster, tmp_path):
     settings = {"steps": 24_000, "checkpoint": 2000, "recipe": WILD}
     runs = {tmp_path / str(seed): TrainConfig(seed=seed, **settings) for seed in range(2)}
+
+    def trained():
+        """Whether a training of the second node, which locks its folder, has written a checkpoint and events."""
+        own = set()
+        for each in jobs_of(second_node(cluster)):
+            with suppress(psutil.Error):  # it has ended
+                own.update(Path(file.path) for file in each.open_files())
+        return any(run / ".lock" in own and (run / "config.json").is_file() and [*run.rglob("events*")] for run in runs)
+
     with workers(ray=cluster.address) as executor, ThreadPoolExecutor(1) as thread:
+        wait_for_nodes(executor, tmp_path / "nodes")
         ended = thread.submit(train_all, SWIM, runs, executor)
-        wait_for(lambda: all((run / "config.json").is_file() for run in runs))  # after the first checkpoint
+        wait_for(trained)
         remove_node(cluster)
         ended.result(500)
     assert sorted(len([*(run / "tensorboard").rglob("events*")]) for run in runs) == [1, 2]  # one was resumed
