@@ -272,6 +272,8 @@ class PegTask(WhiskerTask):
     """Base class for tasks with one point peg, defined by its distance and by the base angle at which it touches."""
 
     hidden = {"peg_place": Hidden(0.3, 0.9), "peg_bearing": Hidden(-0.15, 0.35)}
+    reward_scale = 100.0
+    """Factor on all rewards. With a return of 1 for a whole episode, SAC's entropy bonus outweighs the task."""
     push_cost = 0.01
     """Cost of a push of 1 uN s."""
     memory_fields = dict.fromkeys(("peg_place", "peg_bearing", "touched", "pushed"), "f8")
@@ -329,7 +331,8 @@ class Localize(PegTask):
 
     ## Rewards
 
-    The reward of each step is ``r = A - {push_cost:g} J - {hurt_price:g} H - {effort_price:g} E``:
+    The reward of each step is
+    ``r = {reward_scale:g} (A - {push_cost:g} J - {hurt_price:g} H - {effort_price:g} E)``:
 
     * ``A``: 0 until ``commit`` has been positive for 20 ms. Then the episode ends with
       ``A = (1 - t / {duration:g} s) / (1 + 9 e^2)``, where ``e = max(d / 0.1 - 0.1, 0)``, ``d`` is the distance of
@@ -379,10 +382,10 @@ class Localize(PegTask):
     period, or, from half of ``wait`` on, their sum."""
     info_fields = {"committed": "copy", "is_success": "?", "error": "f8", "place_error": "f8"}
     reward_terms = {
-        "answer": "``A``",
-        "push": "``-{push_cost:g} J``",
-        "hurt": "``-{hurt_price:g} H``",
-        "effort": "``-{effort_price:g} E``",
+        "answer": "``{reward_scale:g} A``",
+        "push": "``-{reward_scale:g} {push_cost:g} J``",
+        "hurt": "``-{reward_scale:g} {hurt_price:g} H``",
+        "effort": "``-{reward_scale:g} {effort_price:g} E``",
     }
     answers = {
         "place": ActionField(1, 0.2, 1.0, "lengths", "estimate of the peg's distance from the base", "peg_place"),
@@ -491,13 +494,13 @@ class Localize(PegTask):
     def worth(self, row: Any, memory: Any) -> Any:
         """Return the reward for committing the current answer."""
         haste = max(1.0 - row.time / self.duration, 0.0)
-        return tolerance(self.error(memory), 0.0, 0.01, 0.1) * haste
+        return self.reward_scale * tolerance(self.error(memory), 0.0, 0.01, 0.1) * haste
 
     def reward(self, row, memory):
-        memory.reward_push = super().reward(row, memory)
-        memory.reward_effort = -self.effort_price * memory.exertion
+        memory.reward_push = self.reward_scale * super().reward(row, memory)
+        memory.reward_effort = -self.reward_scale * self.effort_price * memory.exertion
         force = row.contact_sum[0] * self.control_rate
-        memory.reward_hurt = -self.hurt_price * max(force / self.gentle - 1.0, 0.0)
+        memory.reward_hurt = -self.reward_scale * self.hurt_price * max(force / self.gentle - 1.0, 0.0)
         memory.reward_answer, memory.held = 0.0, memory.held + 1.0 if memory.answer[2] > 0.0 else 0.0
         if math.isinf(memory.committed) and memory.held >= max(np.rint(self.commitment * self.control_rate), 1.0):
             memory.committed = row.time
@@ -540,15 +543,15 @@ class Tap(PegTask):
 
     ## Rewards
 
-    The reward of each step is ``r = (G - G_before) / {taps}``, the change of the window's grade in the step:
+    The reward of each step is ``r = {reward_scale:g} (G - G_before) / {taps}``, from the change of the window's grade:
 
     * ``G = 1 / (1 + J / 1 uN s)`` after a valid touch in the window, else 0
     * ``J``: impulse of the peg since the start of the window (uN s)
 
     A touch is valid if the base angle has been below {behind:g} rad before it in the window; earlier touches only add
-    to ``J``. The return is the mean of the final grades of all windows. ``info["taps"]`` is the number of windows with
-    a valid touch and ``info["pushed"]`` the total impulse (N s). ``info["is_success"]`` is true after a valid touch in
-    each of the {taps} windows.
+    to ``J``. The return is {reward_scale:g} times the mean of the final grades of all windows. ``info["taps"]`` is the
+    number of windows with a valid touch and ``info["pushed"]`` the total impulse (N s). ``info["is_success"]`` is true
+    after a valid touch in each of the {taps} windows.
     """
 
     approach, threshold = 1.6, 0.8e-6
@@ -568,7 +571,10 @@ class Tap(PegTask):
     animal's own controller has turned back. Windows with a tap; number of the window; smallest and last base angle
     (rad) at which the peg was felt."""
     info_fields = {"taps": "copy", "is_success": "?"}
-    reward_terms = {"touch": "1 / {taps} in the step with a valid touch", "push": "loss of grade by the push"}
+    reward_terms = {
+        "touch": "``{reward_scale:g} / {taps}`` in the step with a valid touch",
+        "push": "``{reward_scale:g} / {taps}`` of the loss of grade by the push",
+    }
 
     def action_fields(self, mode=None):
         if (mode or self.actions) != "residual":
@@ -631,8 +637,8 @@ class Tap(PegTask):
         if push > 0.0 and memory.back > 0.0 and memory.tapped == 0.0:
             memory.tapped = 1.0
             memory.taps += 1.0
-            memory.reward_touch = 1.0 / self.taps
-        change = (self.grade(memory) - before) / self.taps
+            memory.reward_touch = self.reward_scale / self.taps
+        change = self.reward_scale * (self.grade(memory) - before) / self.taps
         memory.reward_push = change - memory.reward_touch
         # A new window starts without a grade.
         if number > memory.number:

@@ -539,13 +539,13 @@ class Reach(WormTask):
     ## Rewards
 
     The reward of each step is the increase of
-    ``V = 1 - d / d0 - {haste:g} t / ({own_time:g} s) - {effort:g} W / ({own_energy_nj:g} nJ)``:
+    ``V = {reward_scale:g} (1 - d / d0 - {haste:g} t / ({own_time:g} s) - {effort:g} W / ({own_energy_nj:g} nJ))``:
 
     * ``d``: distance (m) of the head from the circle around the target, ``d0`` at the start
     * ``t``: time since the start (s)
     * ``W``: positive muscle work since the start (nJ)
 
-    The scales are the time and the work of the reference. The return is the last ``V``, at most 1, or
+    The scales are the time and the work of the reference. The return is the last ``V``, at most {reward_scale:g}, or
     {failure_return:g} if the episode fails.
     """
 
@@ -561,7 +561,7 @@ class Reach(WormTask):
     memory_fields = {"target": "2f8", "way": "f8", **REMEMBERED}
     info_fields = {"distance": "f8", "is_success": "?"}
     reward_terms = {
-        "progress": "increase of ``1 - d / d0``",
+        "progress": "increase of ``{reward_scale:g} (1 - d / d0)``",
         "time": "cost of the time",
         "work": "cost of the work",
         **FAILURE,
@@ -571,7 +571,9 @@ class Reach(WormTask):
     own_energy_nj = 1e9 * own_energy
     haste, effort = 0.5, 0.5
     """Costs of this time and work."""
-    failure_return = -2.0
+    reward_scale = 100.0
+    """Factor on all rewards. With a return of 1 for a whole episode, SAC's entropy bonus outweighs the task."""
+    failure_return = -200.0
     """Return of a failed episode."""
     radius = 0.1e-3
     """Distance of the head from the target at which it is reached, m."""
@@ -623,12 +625,12 @@ class Reach(WormTask):
     def return_so_far(self, row, memory):
         remaining = max(self.distance(row, memory) - self.radius, 0.0) / memory.way
         paid = self.haste * row.time / self.own_time + self.effort * memory.energy / self.own_energy
-        return self.failure_return if self.fails(row, memory) else 1.0 - remaining - paid
+        return self.failure_return if self.fails(row, memory) else self.reward_scale * (1.0 - remaining - paid)
 
     def set_terms(self, reward, row, memory):
         failed = self.fails(row, memory)
-        memory.reward_time = 0.0 if failed else -self.haste / (self.own_time * self.control_rate)
-        memory.reward_work = 0.0 if failed else -self.effort * row.muscle_work / self.own_energy
+        memory.reward_time = 0.0 if failed else -self.reward_scale * self.haste / (self.own_time * self.control_rate)
+        memory.reward_work = 0.0 if failed else -self.reward_scale * self.effort * row.muscle_work / self.own_energy
         memory.reward_failure = reward if failed else 0.0
         memory.reward_progress = reward - memory.reward_time - memory.reward_work - memory.reward_failure
 
@@ -706,15 +708,15 @@ class Escape(Recorded):
 
     ## Rewards
 
-    The reward of each step is the increase of
-    ``V = 0.2 A + 0.4 B + 0.4 C - {haste:g} t / ({own_time:g} s) - {effort:g} W / ({own_energy_nj:g} nJ)``:
+    The reward of each step is the increase of ``V = {reward_scale:g} (0.2 A + 0.4 B + 0.4 C - P)``, where
+    ``P = {haste:g} t / ({own_time:g} s) + {effort:g} W / ({own_energy_nj:g} nJ)``:
 
     * ``A``, ``B``, ``C``: progress in reversing, turning and running, each from 0 to 1
     * ``t``: time since the start (s)
     * ``W``: positive muscle work since the start (nJ)
 
     The scales are the time and the work of the recorded commands, not smoothed and without hidden changes. The return
-    is the last ``V``. It is below 0.97, because an escape takes at least 3.5 s, and {failure_return:g} if the
+    is the last ``V``. It is below 97, because an escape takes at least 3.5 s, and {failure_return:g} if the
     simulation of the worm fails. As in real worms, the body may cross itself; ``info["crossed"]`` reports this.
     """
 
@@ -735,7 +737,7 @@ class Escape(Recorded):
     indices = {"stage": range(3)}
     info_fields = dict.fromkeys(("side", "stage", "reversed", "turned", "run"), "copy")
     info_fields |= {"progress": "f8", "is_success": "?"}
-    reward_terms = {**Reach.reward_terms, "progress": "increase of ``0.2 A + 0.4 B + 0.4 C``"}
+    reward_terms = {**Reach.reward_terms, "progress": "increase of ``{reward_scale:g} (0.2 A + 0.4 B + 0.4 C)``"}
     set_terms = Reach.set_terms
     endings = {WormEnding.ESCAPED: Ending("the worm has escaped", success=True)}
     own_time, own_energy = 11.5, 5.9e-9
@@ -743,7 +745,8 @@ class Escape(Recorded):
     own_energy_nj = 1e9 * own_energy
     haste, effort = 0.1, 3.0
     """Costs of this time and work; a smooth escape takes a twentieth of the work."""
-    failure_return = -5.0
+    reward_scale = Reach.reward_scale
+    failure_return = -500.0
     """Return of a failed episode."""
     retreat = 0.5e-3
     """Distance to reverse, m."""
@@ -786,7 +789,8 @@ class Escape(Recorded):
             complete = memory.reversed >= self.retreat if stage == 0.0 else memory.turned >= self.turn
             memory.stage = stage + 1.0 if complete else stage
         paid = self.haste * row.time / self.own_time + self.effort * memory.energy / self.own_energy
-        return self.failure_return if self.fails(row, memory) else self.progress(row, memory) - paid
+        gained = self.reward_scale * (self.progress(row, memory) - paid)
+        return self.failure_return if self.fails(row, memory) else gained
 
     def advanced(self, before: Any, present: Any, most: Any, whole: Any) -> Any:
         """Return the progress of a stage: ``present``, limited to ``before`` .. ``before + most`` and to ``whole``."""

@@ -81,14 +81,14 @@ MEANINGS = {
         "speed": gain("distance", lambda task: 1e3 * task.control_rate),
         "power": gain("energy", lambda task: -1e3 * task.control_rate * task.own_speed / (4.0 * task.own_power)),
     },
-    "WormReach-v0": {"work": lambda task, old, new: -0.5 * new["muscle_work"] / task.own_energy},
-    "WormEscape-v0": {"progress": gain("progress", lambda task: 1.0)},
+    "WormReach-v0": {"work": lambda task, old, new: -50.0 * new["muscle_work"] / task.own_energy},
+    "WormEscape-v0": {"progress": gain("progress", lambda task: 100.0)},
     "WormFollow-v0": {"precision": lambda task, old, new: tolerance(new["error"], 0.0, 0.02e-3, 0.2e-3)},
     "LampreyEscape-v0": {
         "distance": gain("distance", lambda task: task.control_rate / task.length),
         "energy": gain("energy_spent", lambda task: -task.price * task.control_rate / task.length),
     },
-    "WhiskerTap-v0": {"touch": gain("taps", lambda task: 0.25)},
+    "WhiskerTap-v0": {"touch": gain("taps", lambda task: 25.0)},
 }
 
 

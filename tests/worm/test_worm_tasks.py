@@ -142,7 +142,7 @@ def test_returns_order_policies_as_scores_do(env_id):
         np.testing.assert_allclose(returns, 400.0 * np.array(scores), rtol=1e-6, atol=1e-6)
 
 
-@pytest.mark.parametrize(("name", "failed"), [("WormCrawl-v0", -100.0), ("WormReach-v0", -2.0)])
+@pytest.mark.parametrize(("name", "failed"), [("WormCrawl-v0", -100.0), ("WormReach-v0", -200.0)])
 def test_a_failed_episode_returns_its_fine(name, failed):
     env_id = f"gymnosoma/{name}"
     result = evaluate(env_id, Policy("curl", lambda envs, _: ConstantAgent(np.ones(24, np.float32)), ANGLES), 4)
