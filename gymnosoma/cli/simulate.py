@@ -165,6 +165,8 @@ def make_animal(name: str, params: Mapping[str, Any], solver: Mapping[str, Any])
     usual: Any = kind.argument_types["params"]
     medium = {key: fields.pop(key) for key in ("sigma", "scale") if key in fields and hasattr(usual, "in_medium")}
     default = usual.in_medium(**medium) if medium else usual()
+    if initial := (fields.keys() - vars(default).keys()) & kind(**own, **chosen).parameters.keys():
+        raise ValueError(f"param must not set an initial value, which --start sets, got {min(initial)!r}")
     return kind(**own, params=read_params("param", fields, default), **chosen)
 
 

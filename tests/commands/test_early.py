@@ -40,6 +40,7 @@ def idle(tmp_path, monkeypatch):
         (("play", SWIM, "--param", "stifness=1"), "params: .stifness. is not known"),
         (("play", SWIM, "--option", "sigm=1"), "options: sigm is not known"),
         (("simulate", "worm", "--param", "stifness=1"), "stifness"),
+        (("simulate", "lamprey", "--param", "transection=50"), "which --start sets, got 'transection'"),
         (("render", SWIM, "--option", "sigm=1"), "options: sigm is not known"),
         (("render", SWIM, "--policy", "missing"), "policy must be one of"),
         (("render", SWIM, "--save", "a.png", "--seconds", "0"), "seconds must be"),

@@ -103,7 +103,7 @@ def test_a_committed_answer_ends_the_episode():
         assert not rewards.any() and not terminated.any()
     _, rewards, terminated, _, info = envs.step(yes)
     assert terminated.all() and not info["failure"].any() and info["is_success"].all()
-    np.testing.assert_allclose(rewards, 1.0 - 0.04 / envs.task.duration, atol=1e-6)
+    np.testing.assert_allclose(rewards, 100.0 * (1.0 - 0.04 / envs.task.duration), atol=1e-4)
     np.testing.assert_allclose(info["committed"], 0.04)
 
 
@@ -143,7 +143,7 @@ def test_who_answers_pays_for_a_hard_push_and_for_effort():
     for _ in range(100):
         _, reward, _, _, info = env.step(np.array([0.5, 0.0, 0.0, -1.0], np.float32))
         excess = max(info["push"] * task.control_rate / task.gentle - 1.0, 0.0)
-        rest = reward + task.push_cost * info["push"] / 1e-6 + task.hurt_price * excess
+        rest = reward / 100.0 + task.push_cost * info["push"] / 1e-6 + task.hurt_price * excess
         assert -task.effort_price <= rest <= 1e-9
         hard += excess
     assert hard > 1.0
@@ -283,8 +283,8 @@ def test_a_window_pays_one_tap_after_the_base_has_been_behind():
     rows, memory = task.animal.rows(3), np.zeros(3, task.memory)
     memory["touched"], memory["back"] = np.inf, [1.0, 1.0, 0.0]
     rows["contact_sum"][:, 0], rows["time"] = [1e-6, 0.0, 1e-6], 0.3
-    np.testing.assert_allclose(task.hooks.close(rows, memory)[0], [0.125, 0.0, 0.0])
+    np.testing.assert_allclose(task.hooks.close(rows, memory)[0], [12.5, 0.0, 0.0])
     rows["time"] = task.window
-    np.testing.assert_allclose(task.hooks.close(rows, memory)[0], [1 / 12 - 0.125, 0.0, 0.0])
+    np.testing.assert_allclose(task.hooks.close(rows, memory)[0], [100 / 12 - 12.5, 0.0, 0.0])
     assert not memory["back"].any() and not memory["push"].any() and memory["taps"].tolist() == [1.0, 0.0, 0.0]
     assert not task.hooks.close(rows, memory)[0].any()
