@@ -100,7 +100,7 @@ CATALOGUE = (
     CatalogueEntry("LampreyEconomy-v0", "lamprey.tasks:Economy", 300, 140.0, {"history": 2}),
     CatalogueEntry("LampreyWaypoints-v0", "lamprey.tasks:Waypoints", 1000, 1050.0),
     CatalogueEntry("LampreyEscape-v0", "lamprey.tasks:Escape", 200, 270.0),
-    CatalogueEntry("WhiskerLocalize-v0", "whisker_chain.tasks:Localize", 150, 67.0),
+    CatalogueEntry("WhiskerLocalize-v0", "whisker_chain.tasks:Localize", 150, 0.67),
     CatalogueEntry("WhiskerTap-v0", "whisker_chain.tasks:Tap", 600, 85.0),
     CatalogueEntry("WhiskerHold-v0", "whisker_chain.tasks:Hold", 500, 380.0),
     CatalogueEntry("WhiskerWhisk-v0", "whisker_chain.tasks:Whisk", 500, 450.0),

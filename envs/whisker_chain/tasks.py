@@ -272,8 +272,6 @@ class PegTask(WhiskerTask):
     """Base class for tasks with one point peg, defined by its distance and by the base angle at which it touches."""
 
     hidden = {"peg_place": Hidden(0.3, 0.9), "peg_bearing": Hidden(-0.15, 0.35)}
-    reward_scale = 100.0
-    """Factor on all rewards. With a return of 1 for a whole episode, SAC's entropy bonus outweighs the task."""
     push_cost = 0.01
     """Cost of a push of 1 uN s."""
     memory_fields = dict.fromkeys(("peg_place", "peg_bearing", "touched", "pushed"), "f8")
@@ -331,8 +329,7 @@ class Localize(PegTask):
 
     ## Rewards
 
-    The reward of each step is
-    ``r = {reward_scale:g} (A - {push_cost:g} J - {hurt_price:g} H - {effort_price:g} E)``:
+    The reward of each step is ``r = A - {push_cost:g} J - {hurt_price:g} H - {effort_price:g} E``:
 
     * ``A``: 0 until ``commit`` has been positive for 20 ms. Then the episode ends with
       ``A = (1 - t / {duration:g} s) / (1 + 9 e^2)``, where ``e = max(d / 0.1 - 0.1, 0)``, ``d`` is the distance of
@@ -382,10 +379,10 @@ class Localize(PegTask):
     period, or, from half of ``wait`` on, their sum."""
     info_fields = {"committed": "copy", "is_success": "?", "error": "f8", "place_error": "f8"}
     reward_terms = {
-        "answer": "``{reward_scale:g} A``",
-        "push": "``-{reward_scale:g} {push_cost:g} J``",
-        "hurt": "``-{reward_scale:g} {hurt_price:g} H``",
-        "effort": "``-{reward_scale:g} {effort_price:g} E``",
+        "answer": "``A``",
+        "push": "``-{push_cost:g} J``",
+        "hurt": "``-{hurt_price:g} H``",
+        "effort": "``-{effort_price:g} E``",
     }
     answers = {
         "place": ActionField(1, 0.2, 1.0, "lengths", "estimate of the peg's distance from the base", "peg_place"),
@@ -494,13 +491,13 @@ class Localize(PegTask):
     def worth(self, row: Any, memory: Any) -> Any:
         """Return the reward for committing the current answer."""
         haste = max(1.0 - row.time / self.duration, 0.0)
-        return self.reward_scale * tolerance(self.error(memory), 0.0, 0.01, 0.1) * haste
+        return tolerance(self.error(memory), 0.0, 0.01, 0.1) * haste
 
     def reward(self, row, memory):
-        memory.reward_push = self.reward_scale * super().reward(row, memory)
-        memory.reward_effort = -self.reward_scale * self.effort_price * memory.exertion
+        memory.reward_push = super().reward(row, memory)
+        memory.reward_effort = -self.effort_price * memory.exertion
         force = row.contact_sum[0] * self.control_rate
-        memory.reward_hurt = -self.reward_scale * self.hurt_price * max(force / self.gentle - 1.0, 0.0)
+        memory.reward_hurt = -self.hurt_price * max(force / self.gentle - 1.0, 0.0)
         memory.reward_answer, memory.held = 0.0, memory.held + 1.0 if memory.answer[2] > 0.0 else 0.0
         if math.isinf(memory.committed) and memory.held >= max(np.rint(self.commitment * self.control_rate), 1.0):
             memory.committed = row.time
@@ -554,6 +551,8 @@ class Tap(PegTask):
     after a valid touch in each of the {taps} windows.
     """
 
+    reward_scale = 100.0
+    """Factor on all rewards. With a return of 1 for a whole episode, SAC's entropy bonus outweighs the task."""
     approach, threshold = 1.6, 0.8e-6
     """Approach rate (rad/s) of the animal's own controller, and the fall of Fx (N) at which it turns back."""
     authority = 0.2

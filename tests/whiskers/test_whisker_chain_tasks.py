@@ -103,7 +103,7 @@ def test_a_committed_answer_ends_the_episode():
         assert not rewards.any() and not terminated.any()
     _, rewards, terminated, _, info = envs.step(yes)
     assert terminated.all() and not info["failure"].any() and info["is_success"].all()
-    np.testing.assert_allclose(rewards, 100.0 * (1.0 - 0.04 / envs.task.duration), atol=1e-4)
+    np.testing.assert_allclose(rewards, 1.0 - 0.04 / envs.task.duration, atol=1e-6)
     np.testing.assert_allclose(info["committed"], 0.04)
 
 
@@ -143,7 +143,7 @@ def test_who_answers_pays_for_a_hard_push_and_for_effort():
     for _ in range(100):
         _, reward, _, _, info = env.step(np.array([0.5, 0.0, 0.0, -1.0], np.float32))
         excess = max(info["push"] * task.control_rate / task.gentle - 1.0, 0.0)
-        rest = reward / 100.0 + task.push_cost * info["push"] / 1e-6 + task.hurt_price * excess
+        rest = reward + task.push_cost * info["push"] / 1e-6 + task.hurt_price * excess
         assert -task.effort_price <= rest <= 1e-9
         hard += excess
     assert hard > 1.0
