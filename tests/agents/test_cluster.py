@@ -109,10 +109,12 @@ def remove_node(cluster):
     node = second_node(cluster)
     jobs = jobs_of(node)
     for each in jobs:
-        each.suspend()
+        with suppress(psutil.NoSuchProcess):  # it has ended
+            each.suspend()
     cluster.remove_node(node, allow_graceful=False)
     for each in jobs:
-        each.kill()
+        with suppress(psutil.NoSuchProcess):
+            each.kill()
     cluster.add_node(**NODE)
 
 
