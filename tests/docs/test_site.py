@@ -80,6 +80,16 @@ def test_links_lead_to_a_page_and_a_heading(page):
             assert "install.md#build-this-site" in text, path
 
 
+def test_links_of_the_readme_that_the_first_page_includes_lead_to_pages():
+    readme, index = ((ROOT / name).read_text("utf-8") for name in ("README.md", "docs/index.md"))
+    borders = re.search(
+        r'README.md\n:start-after: "(.*)"\n:end-before: "(.*)"\n:relative-docs: docs/$', index, re.MULTILINE
+    )
+    start, end = borders.groups()
+    links = re.findall(r"\]\((?!\w+:)([^)]*)\)", readme.partition(start)[2].partition(end)[0])
+    assert links and all(link.startswith("docs/") for link in links)
+
+
 def test_the_table_of_physics_names_tests():
     text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     named = re.findall(r"`([\w/]*\.py)?::(test_\w+)`", text)

@@ -51,7 +51,7 @@ def describe(
         ValueError: If the docstring lacks one of the headings.
     """
     texts = sections(task)
-    seconds = "" if max_episode_steps is None else f", for at most {max_episode_steps / task.control_rate:g} s"
+    seconds = "" if max_episode_steps is None else f", for at most {max_episode_steps / task.control_rate:.4g} s"
     parts = {
         "Description": f"{texts['Description']}\n\nThe agent acts {task.control_rate:g} times per second{seconds}.",
         "Action Space": _actions(task),
