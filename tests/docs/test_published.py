@@ -1,13 +1,16 @@
 """Published tables name what they were computed with, and a change of it is found."""
 
 import json
+import re
 import shutil
 
 import pytest
 
+from gymnosoma.envs.core.kernels.cache import SECONDS
 from gymnosoma.envs.worm import Worm, WormParams
 from papers import fingerprints
 from tools import installs, publish, texts
+from tools.clone import between
 
 ROOT = installs.ROOT
 
@@ -45,6 +48,17 @@ def test_a_changed_requirement_is_found(file, before, after, stale, clone):
     changed(clone / file, before, after)
     found = [text.partition(": ")[2] for text in installs.stale(clone)]
     assert {text.removeprefix("requirements of ").split()[0] for text in found} == stale
+
+
+def test_numbers_that_the_readme_repeats_are_those_of_their_sources():
+    readme, papers, recordings = (
+        (ROOT / name).read_text("utf-8") for name in ("README.md", "docs/guides/papers.md", "docs/guides/recordings.md")
+    )
+    defaults = re.findall(r"^\|.*\| [^|;]*?([\d.]+)% \|$", papers, re.MULTILINE)
+    assert f"by up to {max(defaults, key=float)}%" in " ".join(readme.split()) and len(defaults) == 6
+    assert f"takes {min(SECONDS.values())} to {max(SECONDS.values())} seconds" in readme
+    (alone,) = re.findall(r"to ([\d.]+ mm); .*follow_recorded.png", between(recordings, "own-worm"))
+    assert f"to {alone}; " in readme
 
 
 def test_every_measured_text_has_a_digest():
