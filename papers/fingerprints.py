@@ -1,7 +1,8 @@
-"""Fingerprints of what the papers' numbers and the tables of the worm's circuits depend on.
+"""Fingerprints of what the papers' numbers and the worm's tables depend on.
 
 ``docs/papers.json`` has the fingerprint with which each figure of ``docs/papers.csv`` and the tables of
-``papers.worm.circuits`` were computed. `stale` lists those that differ from the present code.
+``papers.worm.circuits`` and ``papers.worm.medium`` were computed. `stale` lists those that differ from the present
+code.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from gymnosoma.agents.policies.fingerprints import rounded, values_digest
+from gymnosoma.agents.policies.fingerprints import env_fingerprint, policy_fingerprint, rounded, values_digest
+from gymnosoma.agents.policies.lookup import find_policy
 from gymnosoma.envs import simulate
 from gymnosoma.envs.core.model.animal import Animal, find_animal
 from gymnosoma.envs.neuromechanic.hindlimb import hindlimb
@@ -27,7 +29,9 @@ from .paper import PAPERS, printed
 ROOT = Path(__file__).resolve().parents[1]
 RECORD = "docs/papers.json"
 CIRCUITS = "worm circuits"
-"""Name of the tables of the worm's circuits in `RECORD`; the others are an animal and a figure."""
+MEDIUM = "worm medium"
+"""Names of the tables of the worm's circuits and of its gaits over the medium in `RECORD`; the others are an animal and
+a figure."""
 
 
 def behaviour(animal: Animal, drive: Any = None, **start: Any) -> str:
@@ -55,12 +59,19 @@ def fingerprint(name: str) -> str:
     if name == CIRCUITS:
         worms = [Worm(circuit=circuit) for circuit in ("boyle", "ventral_cord")]
         return values_digest(code(folder / "worm" / "circuits.py"), *(behaviour(each, np.zeros(24)) for each in worms))
+    if name == MEDIUM:
+        env_id = "gymnosoma/WormMedium-v0"
+        shown = [policy_fingerprint(env_id, find_policy(env_id, each)) for each in ("trained", "boyle")]
+        files = (folder / "worm" / "medium.py", ROOT / "assets" / "worm" / "sines.toml")
+        return values_digest(*map(code, files), env_fingerprint(env_id, {}), *shown)
     kind: Any = find_animal(name)
     if name == "neuromechanic":
         models = [kind(description) for description in (hindlimb(), standing())]
     else:
         models = [kind(**{solver: value}) for solver, values in kind.solvers.items() for value in values]
-    modules = sorted({*(folder / name).glob("*.py")} - {folder / "worm" / "circuits.py"})
+    modules = sorted(
+        {*(folder / name).glob("*.py")} - {folder / "worm" / f"{each}.py" for each in ("circuits", "medium")}
+    )
     return values_digest(*map(code, [*modules, folder / f"{name}.csv"]), *map(behaviour, models))
 
 
@@ -85,5 +96,5 @@ def stale(root: Path = ROOT) -> Iterator[str]:
         if known.get(name) != fingerprint(own):
             animal, _, figure = name.partition(" ")
             module = f"papers {animal} --figure {figure} --page docs/papers.md"
-            module = "papers.worm.circuits" if own == CIRCUITS else module
+            module = f"papers.{own.replace(' ', '.')}" if own in (CIRCUITS, MEDIUM) else module
             yield f"{RECORD}: {name} has changed: run `python -m {module}`"

@@ -14,16 +14,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gymnosoma.envs.core.arguments import choice
-from gymnosoma.envs.core.model.control import Controller, Flags, Floats, Values
+from gymnosoma.envs.core.model.control import Controller, Flags, Floats, TaskController, Values
 from gymnosoma.envs.worm.animal import Worm
 from gymnosoma.envs.worm.chemotaxis import Chemotaxis
 from gymnosoma.envs.worm.kymogram import KymogramPlayback, SineKymogram
+from gymnosoma.envs.worm.media import Medium, of_medium
 from gymnosoma.envs.worm.params import WormParams, medium_index
 from gymnosoma.envs.worm.steering import SteeringLaw
 from gymnosoma.envs.worm.tasks import Crawl, Escape, Follow, Reach, Swim
 
 from . import Law, read_references
-from .base import ByHand, RowMemory, moved, pressed
+from .base import ByHand, ConstantValues, RowMemory, moved, pressed
 
 
 @dataclass(eq=False)
@@ -200,6 +201,49 @@ class Navigation(RowMemory):
         return self.wave.drive(t, signals, first) + bias[:, None]
 
 
+@dataclass(eq=False)
+class Adaptation(RowMemory):
+    """The fastest sine of an estimated medium, which is corrected by how far the joints follow their commands.
+
+    With the response of the joints to the commanded sine, low-passed over ``averaging`` seconds, the estimate rises
+    with ``pace`` times the logarithm of the gain expected in the estimated medium over the gain of the response.
+
+    Args:
+        task: Task with the control rate.
+        averaging (s), pace (1/s): Parameters of the law.
+    """
+
+    task: Any
+    averaging: float = 0.25
+    pace: float = 2.0
+    reads = ("joint_angle", "phase", "wave")
+    memory = {"own": np.ones(3), "sigma": 0.5, "response": np.zeros(2)}
+    settling = 3.0
+    """Time at the start without correction, in which the amplitude rises from 0, s."""
+
+    def choose(self, t: Floats, fields: Values, first: Flags) -> Floats:
+        """Return changes (B, 3) of frequency (octaves), wavenumber and amplitude (octaves)."""
+        first, memory = self.recall(first)
+        angle, wave, (cosine, sine) = fields["joint_angle"], fields["wave"], fields["phase"].T
+        own = memory["own"] = np.where(first[:, None], wave, memory["own"])
+        media = np.linspace(0.0, 1.0, 101)
+        off = sum(
+            np.abs(of_medium(media, name) - own[:, k, None]) for k, name in enumerate(("frequency", "wavenumber"))
+        )
+        sigma = np.where(first, media[np.argmin(off, 1)], memory["sigma"])
+        expected = of_medium(sigma, "gain")
+        old = np.where(first[:, None], expected[:, None] * (1.0, 0.0), memory["response"])
+        turns = np.exp(-2j * np.pi * wave[:, 1:2] * np.linspace(0.0, 1.0, angle.shape[1]))
+        newest = 2.0 * np.mean(angle * turns, 1) * (cosine + 1j * sine) / wave[:, 2]
+        both = np.stack([newest.real, newest.imag], 1)
+        response = memory["response"] = old + self.task.newest(self.averaging) * (both - old)
+        excess = np.log(expected / np.maximum(np.hypot(response[:, 0], response[:, 1]), 1e-3))
+        change = np.where(t < self.settling, 0.0, self.pace * excess / self.task.control_rate)
+        sigma = memory["sigma"] = np.clip(sigma + change, 0.0, 1.0)
+        octaves = np.log2(of_medium(sigma, "frequency") / own[:, 0])
+        return np.stack([octaves, of_medium(sigma, "wavenumber") - own[:, 1], np.zeros(len(t))], 1)
+
+
 class CircuitWeights:
     """The worm's own circuit with constant factors on the weights of its projections (default 1)."""
 
@@ -305,6 +349,11 @@ def _navigation(task: Any, gain: float | None = None, limit: float | None = None
     return Navigation(_wave(task, **values), task, *own, **turns)
 
 
+def _changed_sine(task: Any, octaves: float = 0.0, waves: float = 0.0, growth: float = 0.0) -> TaskController:
+    """Create constant changes of frequency (octaves), wavenumber and amplitude (octaves) of the animal's sine."""
+    return ConstantValues(task, (octaves, waves, growth))
+
+
 LAWS: dict[str, Law] = {
     "steered_wave": _steered_wave,
     "staged_waves": lambda task, **values: StagedWaves(task.control_rate, task.animal.drive_size, **values),
@@ -312,10 +361,12 @@ LAWS: dict[str, Law] = {
     "steered_recording": _steered_playback,
     "turn": _mirrored,
     "navigation": _navigation,
+    "changed_sine": _changed_sine,
+    "adaptation": Adaptation,
     "circuit": CircuitWeights,
 }
 
-REFERENCES = read_references("worm", (Crawl, Swim, Reach, Escape, Follow, Chemotaxis), LAWS)
+REFERENCES = read_references("worm", (Crawl, Swim, Reach, Escape, Follow, Chemotaxis, Medium), LAWS)
 
 
 def _sine(animal: Worm, sigma: float | None = None, **changes: float) -> SineKymogram:

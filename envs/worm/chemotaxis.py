@@ -206,10 +206,6 @@ class Chemotaxis(WormTask):
             memory.time_near += 1.0 / self.control_rate
         return memory.return_so_far + max(1.0 - memory.distance / memory.start_distance, -1.0)
 
-    def newest(self, time: Any) -> Any:
-        """Return the weight of the newest value in a low-pass filter with a time constant (s)."""
-        return -math.expm1(-1.0 / (time * self.control_rate))
-
     def set_terms(self, reward, row, memory):
         memory.reward_approach = reward
 

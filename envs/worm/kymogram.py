@@ -73,6 +73,19 @@ def _add_waves(along, across, cos, sin, bias, waves):
             waves[k, j] = along[k] * cos[j] + across[k] * sin[j] + bias
 
 
+def wave_for(sigma: ArrayLike) -> dict[str, Any]:
+    """Return amplitude (rad), wavenumber and period (s) of the paper's wave for agar (sigma 1), water (0), or between.
+
+    The last two are interpolated linearly, as the paper leaves them open.
+    """
+    t, s = table(), np.asarray(sigma, float)
+    return {
+        "amplitude": t["wave_amplitude"],
+        "wavenumber": (1 - s) * t["water_wavenumber"] + s * t["agar_wavenumber"],
+        "period": (1 - s) * t["water_period"] + s * t["agar_period"],
+    }
+
+
 class SineKymogram(OpenLoop):
     """Travelling wave A cos(2 pi (nu (i - 1)/(n - 2) - t/T)) + bias; Chung et al. (2024), Fig. 2.
 
@@ -108,13 +121,7 @@ class SineKymogram(OpenLoop):
     @classmethod
     def for_medium(cls, sigma: float, **changes: Any) -> SineKymogram:
         """Return the paper's wave for agar (sigma 1), water (0) or, by linear interpolation, a medium between them."""
-        t = table()
-        wave = {
-            "amplitude": t["wave_amplitude"],
-            "wavenumber": (1 - sigma) * t["water_wavenumber"] + sigma * t["agar_wavenumber"],
-            "period": (1 - sigma) * t["water_period"] + sigma * t["agar_period"],
-        }
-        return cls(**wave | changes)
+        return cls(**{name: float(value) for name, value in wave_for(sigma).items()} | changes)
 
     def __call__(self, t: float) -> NDArray[np.float64]:
         """Return the control angles (n_joints,), rad, at time ``t`` s."""

@@ -19,6 +19,7 @@ from ..core.draw.pixels import WATER, Sketch, mark, shade
 from ..core.draw.view import Trail, goal, sights
 from .animal import Worm
 from .chemotaxis import Chemotaxis
+from .media import Medium
 from .params import friction
 from .tasks import Escape, Follow, Forward, Reach, WormTask, path_place
 
@@ -119,6 +120,14 @@ def _(task: Chemotaxis, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str,
     info = task.hooks.info(trail.rows[-1:], trail.memory[-1:])
     index, distance = info["chemotaxis_index"][0], 1e3 * float(memory["distance"])
     return f"{index:z.2f}", f"chemotaxis index: {distance:.2f} mm from the source, {memory['concentration']:.1f} mM,"
+
+
+@goal.register
+def _(task: Medium, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, str]:
+    info, memory = task.hooks.info(trail.rows[-1:], trail.memory[-1:]), trail.memory[-1]
+    speed, (frequency, waves, _) = 100.0 * info["relative_speed"][0], memory["wave"]
+    wave = "" if task.animal.circuit is not None else f"; command: {frequency:.2f} Hz, {waves:.2f} waves,"
+    return f"{info['net_progress'][0]:z.2f}", f"net progress, at {speed:z.0f}% of the fastest sine's speed{wave}"
 
 
 @goal.register

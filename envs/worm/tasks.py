@@ -319,6 +319,10 @@ class WormTask(Task):
         actions = np.asarray(drive) / self.largest_angle
         return clipped(np.sum(actions[:, None, :] * weights, 2))
 
+    def newest(self, time: Any) -> Any:
+        """Return the weight of the newest value in a low-pass filter with a time constant (s)."""
+        return -math.expm1(-1.0 / (time * self.control_rate))
+
     def heading(self, row: Any) -> Any:
         """Return the direction of the head, rad."""
         return row.rod_angle[0] + math.pi
@@ -327,8 +331,14 @@ class WormTask(Task):
         for j in range(len(row.rod_angle) - 1):
             observation.joint_angle[j] = row.rod_angle[j + 1] - row.rod_angle[j]
             observation.joint_rate[j] = row.rod_rate[j + 1] - row.rod_rate[j]
-        along, left = body_frame(self.heading(row), row.centre_velocity[0], row.centre_velocity[1])
-        observation.velocity[0], observation.velocity[1] = along, left
+        if self.feels_velocity:
+            along, left = body_frame(self.heading(row), row.centre_velocity[0], row.centre_velocity[1])
+            observation.velocity[0], observation.velocity[1] = along, left
+
+    @property
+    def feels_velocity(self) -> bool:
+        """Whether the observation has the ``velocity``."""
+        return "velocity" in self.layout.fields
 
     def reward(self, row: Any, memory: Any) -> Any:
         """Return the change of `return_so_far`, so that the return is the last value."""

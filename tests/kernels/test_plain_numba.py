@@ -40,6 +40,7 @@ print(json.dumps([PLAIN, played]))
 ANIMALS = {
     "worm": (
         "WormSwim-v0", "WormCrawl-v0", "WormReach-v0", "WormEscape-v0", "WormFollow-v0", "WormChemotaxis-v0",
+        "WormMedium-v0",
     ),
     "lamprey": ("LampreyEconomy-v0", "LampreyWaypoints-v0", "LampreyEscape-v0"),
     "whiskers": (
