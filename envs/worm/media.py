@@ -82,7 +82,7 @@ class Medium(WormTask):
     control_rate = 20.0
     authority, smoothing = 0.6, 2.0
     reference_text = "the paper's fastest sine for the first medium"
-    octaves, waves, growth = 2.2, 2.8, 0.5
+    octaves, waves, growth = 2.5, 3.2, 0.8
     """Largest changes of frequency (octaves), wavenumber and amplitude (octaves) with an ``authority`` of 1."""
     stay = 8.0
     """Time in the second medium, s."""

@@ -124,7 +124,7 @@ def test_actions_change_the_wave():
     observation, *_ = env.step(np.array([0.4, -0.5, -1.0]))
     task = env.unwrapped.task
     frequency, wavenumber = own_wave(1.0)
-    expected = [frequency * 2.0**0.88, wavenumber - 1.4, 0.6 * 2.0**-0.5]
+    expected = [2.0 * frequency, wavenumber - 1.6, 0.6 * 2.0**-0.8]
     np.testing.assert_allclose(task.layout.unpack(observation[None])["wave"][0], expected, rtol=1e-6)
 
 
