@@ -22,6 +22,8 @@ from multiprocessing.synchronize import Event
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tqdm import tqdm
+
 from gymnosoma.envs.core.arguments import library, printable, shown
 
 from . import files, progress
@@ -34,6 +36,9 @@ DIED = f"a process died, and again in each of {RETRIES} tries"
 
 REACHABLE = 5.0
 """Time (s) within which a Ray cluster must answer."""
+
+WATCH = 2.0
+"""Time (s) between two looks at the nodes of a cluster."""
 
 LEASE = 120.0
 """Time (s) that a job on a cluster waits for a locked folder: NFS keeps the lock of a dead machine for 90 s."""
@@ -231,7 +236,8 @@ def _begin_worker(begun: Event) -> None:
 class RayExecutor(Executor):
     """Executor on a Ray cluster, which restarts calls whose process or machine died.
 
-    At the end of a ``with`` block, calls that are still running are stopped.
+    A line on standard error names each machine that leaves the cluster. At the end of a ``with`` block, calls that are
+    still running are stopped.
 
     Args:
         address: Address of the cluster, such as ``10.0.0.1:6379``, or ``auto`` for that in RAY_ADDRESS or on this
@@ -258,6 +264,9 @@ class RayExecutor(Executor):
             if threading.current_thread() is threading.main_thread():
                 signal.signal(signal.SIGTERM, handler)  # Ray has replaced it
         self._remote = self._ray.remote(**{"num_cpus": 1, "max_retries": RETRIES, **options})(_on_node)
+        self._ended = threading.Event()
+        self._watcher = threading.Thread(target=self._watch, daemon=True)
+        self._watcher.start()
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Call a function on the cluster; the error is Ray's if the process or machine dies in every try."""
@@ -270,6 +279,8 @@ class RayExecutor(Executor):
         """Leave the cluster, after the calls have ended if ``wait`` is true."""
         if wait and not cancel_futures:
             futures.wait([*self._futures])
+        self._ended.set()
+        self._watcher.join(REACHABLE)
         for future in [*self._futures]:
             self._ray.cancel(future.object_ref, force=True)  # type: ignore[attr-defined]
         if self._connected:
@@ -278,6 +289,18 @@ class RayExecutor(Executor):
     def __exit__(self, *error: object) -> None:
         """Stop all calls."""
         self.shutdown(cancel_futures=True)
+
+    def _watch(self) -> None:
+        """Print a line for each node that leaves the cluster."""
+        before: dict[str, str] = {}
+        while not self._ended.wait(WATCH):
+            nodes = {each["NodeID"]: each["NodeManagerAddress"] for each in self._ray.nodes() if each["Alive"]}
+            for gone in before.keys() - nodes.keys():
+                text = (
+                    f"node {before[gone]} has left the cluster ({len(nodes)} remain); its jobs start again on another"
+                )
+                tqdm.write(text, file=sys.stderr)
+            before = nodes
 
 
 def _check_reachable(address: str) -> None:

@@ -142,7 +142,7 @@ def test_results_equal_those_of_one_process_also_if_the_command_is_killed(cluste
     end(begin(tmp_path, f"benchmark check b/results.jsonl --trust --ray {cluster.address}"), tmp_path)
 
 
-def test_jobs_of_a_removed_node_run_on_another(cluster, tmp_path):
+def test_jobs_of_a_removed_node_run_on_another(cluster, tmp_path, capsys):
     names = ("a", "b", "c", "d")
     with workers(ray=cluster.address) as executor:
         futures = {name: executor.submit(mark_and_wait, tmp_path, name) for name in names}
@@ -150,6 +150,8 @@ def test_jobs_of_a_removed_node_run_on_another(cluster, tmp_path):
         remove_node(cluster)
         (tmp_path / "go").touch()
         assert [futures[name].result(300) for name in names] == ["A", "B", "C", "D"]
+        lines = wait_for(lambda: capsys.readouterr().err, 30.0).splitlines()
+    assert lines == ["node 127.0.0.1 has left the cluster (2 remain); its jobs start again on another"]
     assert sorted((tmp_path / name).read_text().count("begun") for name in names) == [1, 1, 1, 2]
 
 
