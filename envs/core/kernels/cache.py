@@ -268,7 +268,8 @@ SECONDS = {"worm": 5, "lamprey": 15, "whisker_chain": 10, "whisker_rod": 10, "ne
 def announce(animal: str) -> None:
     """Tell that an animal is compiled, once per process: it has several kernels."""
     duration = f"about {SECONDS[animal]} seconds" if animal in SECONDS else "some seconds"
-    _LOG.warning("gymnosoma: compiling the %s, %s, once on this machine", animal.replace("_", " "), duration)
+    text = "gymnosoma: compiling kernels of the %s (%s); they are cached for later runs on this machine"
+    _LOG.warning(text, animal.replace("_", " "), duration)
 
 
 class Missing(Exception):
