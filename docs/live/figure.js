@@ -23,7 +23,7 @@ gymnosoma.Show.scene("figure", (animal) => {
     controls: [
       { name: "push", label: "Push of the ground", low: -0.6, high: 0.6, value: -0.25, unit: "m/s" },
       { name: "go", label: "Push the ground", press: (show) => push(show) },
-      { name: "stance", label: "Stance (begins anew)", options: Object.keys(about.starts).sort((a, b) => a - b).map((s) => [s, `${s} hip widths`]), value: "1.1" },
+      { name: "stance", label: "Stance (restarts)", options: Object.keys(about.starts).sort((a, b) => a - b).map((s) => [s, `${s} hip widths`]), value: "1.1" },
       { name: "delay", label: "Delay of the senses", low: 5, high: Math.round(1e3 * delay), step: 1, value: Math.round(1e3 * delay), unit: "ms" },
       { name: "stiffness", label: "Stiffness of the reflex", low: 0, high: 600, value: about.gains[0], unit: "N m/rad" },
       { name: "damping", label: "Damping of the reflex", low: 0, high: 200, value: about.gains[1], unit: "N m s/rad" },

@@ -113,7 +113,7 @@ gymnosoma.Show.scene("limb", (animal) => {
       return `${((error * 180) / Math.PI).toFixed(1)}° from the posture (rms)`;
     },
 
-    ended: () => (lost ? 'The limb has left its posture, by 40° in one joint. "Start again" begins anew.' : ""),
+    ended: () => (lost ? 'The limb has left its posture, by 40° in one joint. "Start again" restarts it.' : ""),
 
     python(x) {
       const angle = (x.direction * Math.PI) / 180;

@@ -256,7 +256,7 @@ gymnosoma.Show = (function () {
       this.draw();
       if (!well && this.message.hidden) {
         const why = this.scene.ended ? this.scene.ended() : "";
-        this.say(why || `The animal broke down: ${this.animal.failure}. "Start again" begins anew.`);
+        this.say(why || `The animal broke down: ${this.animal.failure}. "Start again" restarts it.`);
       }
       const took = performance.now() - began;
       this.frames.count += 1;

@@ -10,9 +10,15 @@ gymnosoma.Show.scene("whisker", (animal) => {
   const power = new Float64Array(SAMPLES / 2), recent = new Float64Array(2 * SAMPLES), ending = new Float64Array(HOP);
   let values, count, sound = null, loud = 0, next = 0;
 
+  const beyond = (i) => length[0] * ((N - i) / N) ** 1.5; // length of the hair beyond a node
+
+  /** Nodes of the hair; the kernel has the lengths of the segments from the first step on. */
   function nodes() {
     const out = [[0, 0]];
-    for (let i = 0; i < N; i++) out.push([out[i][0] + size[i] * Math.cos(angle[i]), out[i][1] + size[i] * Math.sin(angle[i])]);
+    for (let i = 0; i < N; i++) {
+      const h = size[i] || beyond(i) - beyond(i + 1);
+      out.push([out[i][0] + h * Math.cos(angle[i]), out[i][1] + h * Math.sin(angle[i])]);
+    }
     return out;
   }
 
@@ -91,7 +97,7 @@ gymnosoma.Show.scene("whisker", (animal) => {
 
     tell: () => (slips() ? "The tip slips." : "The tip sticks to the plate."),
 
-    ended: () => (animal.failure ? `${animal.failure[0].toUpperCase()}${animal.failure.slice(1)}. "Start again" begins anew.` : ""),
+    ended: () => (animal.failure ? `${animal.failure[0].toUpperCase()}${animal.failure.slice(1)}. "Start again" restarts it.` : ""),
 
     python(v) {
       const relief = v.relief === "grating";
