@@ -1,4 +1,4 @@
-"""Reference controllers of the whisker rod: constant sweeps, keeping contact or a level.
+"""Reference controllers of the whisker rod: constant sweeps, keeping contact or a level, integrating evidence.
 
 They require a task: actions set the place of the plate, while the drive of the whisker is the velocity of the plate.
 """
@@ -13,7 +13,18 @@ import numpy as np
 
 from gymnosoma.envs.core.model.control import Controller, Flags, Floats, Schedule, Values
 from gymnosoma.envs.whisker_rod import tasks
-from gymnosoma.envs.whisker_rod.tasks import CENTRE, DISTANCES, FORCE, LEVELS, SETTLING, SLOPE, SPEEDS, Regulate, Sweep
+from gymnosoma.envs.whisker_rod.tasks import (
+    CENTRE,
+    DISTANCES,
+    FORCE,
+    LEVELS,
+    SETTLING,
+    SLOPE,
+    SPEEDS,
+    Regulate,
+    Sweep,
+    Texture,
+)
 
 from . import Law, read_references
 from .base import ByHand, ConstantValues, RowMemory, moved, pressed
@@ -80,6 +91,30 @@ class LevelKeeper(RowMemory):
         return np.stack([speed, np.full(len(t), self.distance)], 1)
 
 
+@dataclass(eq=False)
+class Integrator:
+    """Constant speed; the evidence of a period is a weighted sum of what it felt.
+
+    Args:
+        speed (m/s)
+        moment, force: Weights of the vibration of the moment and of the transverse force.
+        load (1/uN): Weight of the mean axial force on the piece.
+    """
+
+    speed: float = Texture.slow
+    moment: float = 1.0
+    force: float = 0.0
+    load: float = 0.0
+    reads = ("vibration", "load_mean")
+
+    def choose(self, t: Floats, fields: Values, first: Flags) -> Floats:
+        """Return speed (m/s) and evidence for a rough plate, (B, 2)."""
+        vibration, load = fields["vibration"], 1e6 * fields["load_mean"][:, 1]
+        evidence = self.moment * vibration[:, 0] + self.force * vibration[:, 1] + self.load * load
+        whole = Texture.whole_evidence
+        return np.stack([np.full(len(t), self.speed), np.clip(evidence, -whole, whole)], 1)
+
+
 GRADES = tuple(float(length) for length in np.geomspace(5e-6, 50e-6, 9))
 """Memory lengths (m) of the textures of the keyboard control."""
 
@@ -93,24 +128,26 @@ class Steering(ByHand):
 
     def __init__(self, task: Any) -> None:
         super().__init__()
-        self._sweep = isinstance(task, Sweep)
-        self.speed, self.distance, self.change = task.start_speed, CENTRE, 0.0
-        keys = [("up, down", "plate away, nearer")]
+        self._sweep, self._texture = isinstance(task, Sweep), isinstance(task, Texture)
+        self.speed, self.distance, self.change, self.evidence = task.start_speed, CENTRE, 0.0, 0.0
+        keys = [("up, down", "evidence for rough, smooth" if self._texture else "plate away, nearer")]
         if not self._sweep:
             keys.append(("right, left", "plate faster, slower"))
-        keys.append(("L", "another texture"))
+        if not self._texture:
+            keys.append(("L", "another texture"))
         self.keys = tuple(keys)
 
     def hold(self, keys: Set[str], dt: float) -> None:
         share = dt / self.pace
         self.change = ((DISTANCES[1] - DISTANCES[0]) * share) * pressed(keys, "up", "down")
+        self.evidence = Texture.largest_evidence * pressed(keys, "up", "down")
         self.distance = moved(self.distance, self.change, *DISTANCES)
         faster = pressed(keys, "right", "left") * share
         self.speed = moved(self.speed, (SPEEDS[1] - SPEEDS[0]) * faster, *SPEEDS)
 
     def press(self, key: str) -> None:
-        """Change the texture of the plate."""
-        if key == "l":
+        """Change the texture of the plate, unless the task is to recognise it."""
+        if key == "l" and not self._texture:
             now = self.parameters.get("memory_length", GRADES[-1])
             self.parameters = {"memory_length": GRADES[(GRADES.index(now) + 1) % len(GRADES)]}
 
@@ -119,22 +156,25 @@ class Steering(ByHand):
         texture = "" if length is None else f", L = {1e6 * length:g} um"
         if self._sweep:
             return f"distance {self.control_rate * self.change:+.3f} lengths/s{texture}"
+        if self._texture:
+            return f"{self.speed:.2f} m/s"
         return f"{self.speed:.2f} m/s, {self.distance:.4f} lengths{texture}"
 
     def choose(self, t: Floats, fields: Values, first: Flags) -> Floats:
-        """Return the change of the distance (B, 1) in lengths; or speed (m/s) and distance (lengths)."""
+        """Return the change of the distance (B, 1) in lengths; or speed (m/s), and distance (lengths) or evidence."""
         if self._sweep:
             return np.full((len(t), 1), self.change)
-        return np.tile([self.speed, self.distance], (len(t), 1))
+        return np.tile([self.speed, self.evidence if self._texture else self.distance], (len(t), 1))
 
 
 LAWS: dict[str, Law] = {
     "swing": SwingTracker,
     "level": lambda task, **values: LevelKeeper(**values),
     "constant": ConstantValues,
+    "integrator": lambda task, **values: Integrator(**values),
 }
 
-REFERENCES = read_references("whisker_rod", (Sweep, Regulate), LAWS)
+REFERENCES = read_references("whisker_rod", (Sweep, Regulate, Texture), LAWS)
 
 DRIVES: Mapping[str, Callable[..., Controller]] = {
     "sweep": lambda animal, speed=0.2: Schedule([0.0], [[speed, 0.0, 0.0]])

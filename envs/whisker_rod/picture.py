@@ -19,7 +19,7 @@ from ..core.draw.pixels import Sketch
 from ..core.draw.view import Trail, goal
 from .body import BANDS, surface
 from .sensor import level
-from .tasks import Regulate, RodTask, Sweep
+from .tasks import Regulate, RodTask, Sweep, Texture
 
 STICK: c.Colour = c.WARM
 SLIP: c.Colour = c.GOAL
@@ -76,6 +76,17 @@ def _(task: Sweep, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, str]
 def _(task: Regulate, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, str]:
     now = level(trail.memory["power"][-1])
     return f"{now:+.2f}", f"level of the second mode, log10 (nN m)²; goal {trail.memory['goal'][-1]:+.2f}"
+
+
+@goal.register
+def _(task: Texture, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, str]:
+    memory = trail.memory[-1]
+    info = task.hooks.info(trail.rows[-1:], trail.memory[-1:])
+    truth = "rough" if memory["roughness"][int(memory["piece"]) % task.pieces] > 0.5 else "smooth"
+    return f"{memory['evidence']:+.1f}", (
+        f"evidence for a rough piece, answer at ±{task.bound:g}; this one is {truth}; "
+        f"{info['answered'][0]:.0f} answers, {100 * info['right'][0]:.0f}% right"
+    )
 
 
 def slipping(rows: NDArray[Any]) -> NDArray[np.bool_]:

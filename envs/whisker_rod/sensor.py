@@ -74,3 +74,27 @@ def follow_moment(moment, interval, mean, band, levels):
         band[j, 0], band[j, 1], band[j, 2], band[j, 3] = ax, ay, bx, by
         levels[j] = level(2.0 * total / SAMPLES)
     return middle
+
+
+@kernel
+def take_vibration(moment, force, powers):
+    """Compute the power of the first and second differences of the samples of a period.
+
+    Args:
+        moment, force ((SAMPLES,) float, N m, and (SAMPLES, 2) float, N): Samples of M, and of Fx and Fy.
+        powers ((4,) float): Output: log10 of the mean squares, of M in (nN m)^2 and of Fx in uN^2: first differences of
+            M and Fx, then second differences.
+    """
+    for j in range(4):
+        total = 0.0
+        for i in range(SAMPLES - 1 - j // 2):
+            if j == 0:
+                change = 1e9 * (moment[i + 1] - moment[i])
+            elif j == 1:
+                change = 1e6 * (force[i + 1, 0] - force[i, 0])
+            elif j == 2:
+                change = 1e9 * (moment[i + 2] - 2.0 * moment[i + 1] + moment[i])
+            else:
+                change = 1e6 * (force[i + 2, 0] - 2.0 * force[i + 1, 0] + force[i, 0])
+            total += change * change
+        powers[j] = math.log10(max(total / (SAMPLES - 1 - j // 2), 1e-9))

@@ -1,4 +1,4 @@
-"""Tasks of the whisker rod: keep contact, regulate the vibration."""
+"""Tasks of the whisker rod: keep contact, regulate the vibration, tell two roughnesses apart."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from ..core.kernels.maths import interpolated
 from ..core.model.quantities import Option
 from .animal import WhiskerRod
 from .body import BANDS, SAMPLES
-from .params import Relief, WhiskerRodParams, table
-from .sensor import SENSOR, follow_moment, level, take_samples
+from .params import REFERENCE_FRICTION, Relief, WhiskerRodParams, table
+from .sensor import SENSOR, follow_moment, level, take_samples, take_vibration
 
 SPEEDS, DISTANCES = (0.03, 0.4), (0.978, 0.992)
 """Ranges of the commanded speed (m/s) and distance (lengths) of the plate."""
@@ -464,3 +464,222 @@ class Regulate(RodTask):
         info.error = self.error(row, memory)
         info.held = memory.periods_held / (self.duration * self.control_rate)
         info.is_success = info.held >= self.enough
+
+
+class Texture(RodTask):
+    """Tell rough from smooth sandpaper by touch, soon: choose the sweep, and when to answer.
+
+    ## Description
+
+    The model is the whisker C4 of Oladazimi, Putelat et al. (2021) on a plate of sandpaper with a mean wavelength of
+    201 µm, the paper's P80. The plate consists of pieces, which are smooth or rough with equal probability. The agent
+    answers for each piece, and its answer begins the next one. Other quantities also change the vibration:
+
+    | quantity      | distribution                                                      | drawn for   |
+    |---------------|-------------------------------------------------------------------|-------------|
+    | rms slope     | ``relief_slope`` (rough, by default 0.08), or {smooth:g} of it (smooth) | each piece  |
+    | L             | 15 to 50 µm, log-uniform                                          | each piece  |
+    | friction mu_* | 0.333 to 0.407                                                    | each piece  |
+    | distance      | {start_distance} lengths                                          | the episode |
+
+    The animal's own controller sweeps at {slow:g} m/s, which is a base that turns at 210 deg/s, and integrates evidence
+    to a bound, as rats do when they discriminate textures with 1 to 6 touches (Zuo and Diamond 2019, Curr. Biol.
+    29:1415). Its evidence is the kinetic signature of the last period: log10 of the mean square change of the moment M
+    between samples, minus the mean for both roughnesses at this speed. The sum starts {settling_ms:g} ms after the
+    start of the piece. At {bound:g} the animal answers "rough", at -{bound:g} "smooth", and after {longest:g} s by the
+    sign of the sum. Bounds of 2 and 2.5 have the same return within its error, and one of 3 a lower return.
+
+    By default, actions multiply the speed by 1/4 to 4, and add to the evidence. With ``actions="plate"``, they are the
+    speed and the evidence. The task is hard because load and friction change the vibration as much as the roughness
+    does, because fast sweeps show the texture better in the transverse force but hide it in the moment behind stick and
+    slip, and because time on one piece is lost for the others.
+
+    As in the paper's model, the base is clamped, and the plate moves instead.
+
+    ## Rewards
+
+    The reward of each step is ``r = C - C_before``, the change of the credit in the step:
+
+    * ``C``: 0 at the start of each piece, 1 after a right and -{wrong_cost:g} after a wrong answer. Before the answer,
+      the sum of the evidence in units of the bound, positive for the true roughness
+
+    So each right answer counts 1 and each wrong one -{wrong_cost:g}, whatever the evidence. It rewards right answers
+    per time, since the episode lasts {duration:g} s; a guess costs 1 on average.
+    ``info["answered"]`` is the number of answers, ``info["right"]`` the share of right ones, and
+    ``info["decision_time"]`` the mean time (s) on a piece. ``info["is_success"]`` is true if at least {least:g} answers
+    have been given and a share of {enough:g} is right.
+
+    ## Starting State
+
+    The whisker is at rest in equilibrium at a random place of the plate. The distance of the plate is drawn from
+    {start_distance} lengths, and its speed is {start_speed:g} m/s.
+    """
+
+    arguments = {"dt": "time step, s; by default 1e-5, whose vibration is that of smaller steps"}
+    options = {"roughness": Option(0.0, 1.0, "1", "0: all pieces are smooth, 1: rough")}
+    hidden = {
+        "memory_length": Hidden(15e-6, 50e-6, logarithmic=True),
+        "reference_friction": Hidden(0.9 * REFERENCE_FRICTION, 1.1 * REFERENCE_FRICTION, paper=REFERENCE_FRICTION),
+    }
+    pieces = 48
+    """Number of pieces of the plate, which then repeat."""
+    duration = 1.0
+    """Duration of an episode, s."""
+    smooth = 0.75
+    """Factor of the heights of a smooth piece."""
+    slow = 0.1
+    """Speed of the animal's own sweep, m/s."""
+    bound, longest = 2.5, 0.3
+    """Sum of the evidence at which the animal answers, and largest time on a piece, s."""
+    settling_ms = 20.0
+    """Time at the start of a piece before evidence is integrated, ms."""
+    wrong_cost = 3.0
+    """Cost of a wrong answer, in right ones."""
+    enough, least = 0.9, 5.0
+    """Share of right answers that is a success, and the smallest number of answers for it."""
+    faster, largest_evidence = math.log(4.0), 0.2
+    """Largest change of the logarithm of the speed, and of the evidence of a period, by an action of 1."""
+    whole_evidence = 1.5
+    """Largest evidence of a period with ``actions="plate"``."""
+    start_distance = (0.98, 0.99)
+    speeds = np.array([0.03, 0.05, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4])
+    criteria = np.array(
+        [
+            [0.632, 0.861, 1.029, 1.237, 1.414, 1.551, 1.694, 1.899],
+            [-0.55, -0.337, -0.169, 0.062, 0.265, 0.332, 0.328, 0.426],
+            [0.856, 1.026, 1.17, 1.378, 1.57, 1.61, 1.562, 1.636],
+            [-0.217, -0.044, 0.109, 0.341, 0.566, 0.64, 0.57, 0.608],
+        ]
+    )
+    """Means of the powers of `take_vibration` of both roughnesses at constant ``speeds`` (m/s)."""
+    usual = np.array([-6e-9, -FORCE])
+    """Typical means of M (N m) and Fy (N)."""
+    memory_fields = {
+        **dict.fromkeys(("roughness", "memory_length", "reference_friction"), f"{pieces}f8"),
+        **dict.fromkeys(
+            ("speed_command", "piece", "periods", "evidence", "added", "right", "time_spent", "credit"), "f8"
+        ),
+        **{"vibration": "4f8", "vibration_mean": "4f8", "load_mean": "2f8"},
+    }
+    """Roughness (0 or 1), L (m) and mu_* of the pieces. Speed (m/s) that the plate approaches; number of answered
+    pieces, of periods on this piece; sum of the evidence, and that of this period; number of right answers; time (s)
+    on answered pieces. Deviations of this period from ``criteria``, their means on this piece, and means of M
+    (N m) and Fy (N)."""
+    info_fields = {"right": "f8", "answered": "f8", "decision_time": "f8", "is_success": "?"}
+    reward_terms = {"answer": "``C - C_before``"}
+    observation_fields = {
+        "moment_samples": None,
+        "force_samples": None,
+        "speed_command": Field(1, "m/s", 0.2, "commanded speed of the plate, which its speed approaches"),
+        "since": Field(1, "s", 0.1, "time on this piece"),
+        "evidence": Field(1, "1", 2.5, "sum of the evidence on this piece; the answer is given at the bounds"),
+        "vibration": Field(
+            4,
+            "1",
+            0.5,
+            "log10 of the mean squares of the first differences of M and Fx, then of the second differences, in the "
+            "period, minus the means of both roughnesses at this speed",
+        ),
+        "vibration_mean": Field(4, "1", 0.2, "means of ``vibration`` on this piece"),
+        "load_mean": Field(2, "N m, N", (1e-9, 1e-7), "means of M and Fy on this piece, minus typical values"),
+    }
+
+    def __init__(self, relief_slope: float = 0.08, dt: float | None = 1e-5, **arguments: Any) -> None:
+        slope = number("relief_slope", relief_slope, above=0, maximum=0.5)
+        super().__init__(relief_slope=slope, dt=dt, **arguments)
+        self.eased = -float(np.expm1(-1.0 / (EASE * self.control_rate)))
+        self.settled = float(round(1e-3 * self.settling_ms * self.control_rate))
+        self.last = float(max(round(self.longest * self.control_rate), self.settled + 1))
+
+    def plate_place(self) -> dict[str, Field]:
+        return {}
+
+    def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
+        late = f"approached with time constants of {1e3 * EASE:g} and {1e3 * LAG:g} ms"
+        speed = ActionField(1, *SPEEDS, "m/s", f"speed of the plate along x; {late}")
+        largest, added = self.whole_evidence, ""
+        if (mode or self.actions) == "residual":
+            meaning = f"logarithm of a factor of the animal's own speed of the plate; {late}"
+            speed, largest, added = (
+                ActionField(1, -self.faster, self.faster, "1", meaning),
+                self.largest_evidence,
+                ADDED,
+            )
+        evidence = ActionField(1, -largest, largest, "1", f"evidence of the period for a rough plate{added}")
+        return {"plate_speed": speed, "evidence": evidence}
+
+    def conditions(self, episodes):
+        memory = episodes.memory
+        place = episodes.draw(lambda rng: rng.uniform(0.0, self.animal.relief.period))
+        draws = {"roughness": episodes.draw(lambda rng: rng.integers(0, 2, self.pieces))}
+        for name, one in self.hidden.items():
+            draws[name] = episodes.draw(lambda rng, one=one: [one.draw(rng, self.split) for _ in range(self.pieces)])
+        for name, values in draws.items():
+            memory[name] = np.reshape(episodes.options.get(name, values), (len(place), -1))
+        return {"plate_position": place, **{name: memory[name][:, 0] for name in self.hidden}}
+
+    def begin(self, episodes: EpisodeStart, rows: Rows) -> None:
+        super().begin(episodes, rows)
+        episodes.memory["speed_command"] = self.start_speed
+
+    def command(self, row, memory, action, drive):
+        piece = int(memory.piece) % self.pieces
+        row.memory_length, row.reference_friction = memory.memory_length[piece], memory.reference_friction[piece]
+        row.relief = self.smooth + (1.0 - self.smooth) * memory.roughness[piece]
+        speed, memory.added = self.meaning(action, 0), self.meaning(action, 1)
+        if self.actions == "residual":
+            memory.added += min(max(memory.vibration[0], -self.whole_evidence), self.whole_evidence)
+            speed = min(max(self.slow * math.exp(speed), SPEEDS[0]), SPEEDS[1])
+        memory.speed_command += self.eased * (speed - memory.speed_command)
+        memory.plate_speed += self.answered * (memory.speed_command - memory.plate_speed)
+        super().command(row, memory, action, drive)
+        drive[1] = 0.0
+
+    def worth(self, row, memory):
+        memory.periods += 1.0
+        take_vibration(memory.moment_samples, memory.force_samples, memory.vibration)
+        for j in range(4):
+            memory.vibration[j] -= interpolated(memory.plate_speed, self.speeds, self.criteria[j])
+        before, memory.reward_answer = memory.credit, 0.0
+        if memory.periods > self.settled:
+            share = 1.0 / (memory.periods - self.settled)
+            for j in range(4):
+                memory.vibration_mean[j] += share * (memory.vibration[j] - memory.vibration_mean[j])
+            for j in range(2):
+                load = memory.base_wrench_mean[2 * j] - self.usual[j]
+                memory.load_mean[j] += share * (load - memory.load_mean[j])
+            memory.evidence += memory.added
+            if abs(memory.evidence) >= self.bound or memory.periods >= self.last:
+                self.answer(memory)
+            else:
+                side = 2.0 * memory.roughness[int(memory.piece) % self.pieces] - 1.0
+                memory.credit = side * memory.evidence / self.bound
+            memory.reward_answer = memory.credit - before
+            if memory.periods == 0.0:
+                memory.credit = 0.0
+        return memory.reward_answer
+
+    def answer(self, memory: Any) -> Any:
+        """Answer by the sign of the evidence, and begin the next piece."""
+        rough = memory.roughness[int(memory.piece) % self.pieces] > 0.5
+        right = rough == (memory.evidence > 0.0)
+        memory.credit = 1.0 if right else -self.wrong_cost
+        memory.right += right
+        memory.time_spent += memory.periods / self.control_rate
+        memory.piece += 1.0
+        memory.periods = memory.evidence = 0.0
+        for j in range(4):
+            memory.vibration_mean[j] = 0.0
+        for j in range(2):
+            memory.load_mean[j] = 0.0
+
+    def sense(self, row, memory, observation):
+        super().sense(row, memory, observation)
+        observation.since[0] = memory.periods / self.control_rate
+
+    def info(self, row, memory, info):
+        super().info(row, memory, info)
+        answered = max(memory.piece, 1.0)
+        info.right, info.decision_time = memory.right / answered, memory.time_spent / answered
+        info.answered = memory.piece
+        info.is_success = memory.piece >= self.least and info.right >= self.enough

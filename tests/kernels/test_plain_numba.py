@@ -45,7 +45,7 @@ ANIMALS = {
     "lamprey": ("LampreyEconomy-v0", "LampreyWaypoints-v0", "LampreyEscape-v0"),
     "whiskers": (
         "WhiskerLocalize-v0", "WhiskerTap-v0", "WhiskerHold-v0", "WhiskerWhisk-v0", "WhiskerSweep-v0",
-        "WhiskerRegulate-v0",
+        "WhiskerRegulate-v0", "WhiskerTexture-v0",
     ),
     "hindlimb": ("HindlimbHold-v0",),
     "standing": ("StandGains-v0",),

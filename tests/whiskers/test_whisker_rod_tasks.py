@@ -4,13 +4,15 @@ import gymnasium
 import numpy as np
 import pytest
 
+from gymnosoma.agents.controllers.whisker_rod import REFERENCES
+from gymnosoma.agents.policies.evaluation import evaluate
 from gymnosoma.agents.policies.lookup import find_policy
 from gymnosoma.envs.whisker_rod.sensor import SENSOR, level
-from gymnosoma.envs.whisker_rod.tasks import LAG
+from gymnosoma.envs.whisker_rod.tasks import LAG, Texture
 
 pytestmark = pytest.mark.full
 
-SWEEP, REGULATE = (f"gymnosoma/Whisker{name}-v0" for name in ("Sweep", "Regulate"))
+SWEEP, REGULATE, TEXTURE = (f"gymnosoma/Whisker{name}-v0" for name in ("Sweep", "Regulate", "Texture"))
 
 
 def made(env_id, count=1, **arguments):
@@ -182,3 +184,70 @@ def test_rough_paper_shakes_the_whisker():
         powers.append(batch.rows["band_power"].copy())
     high = [(power[:, -2:].sum(1) / power.sum(1)).mean() for power in powers]
     assert high[1] > 3.0 * high[0]
+
+
+def test_pieces_are_rough_or_smooth_and_their_friction_is_drawn():
+    envs, _, batch = made(TEXTURE, 64)
+    envs.reset(seed=0)
+    memory, length = batch.memory, np.log(batch.memory["memory_length"] / 15e-6) / np.log(50 / 15)
+    assert abs(memory["roughness"].mean() - 0.5) < 0.03 and set(np.unique(memory["roughness"])) == {0.0, 1.0}
+    assert (abs(np.histogram(length, 4, (0.0, 1.0))[0] / length.size - 0.25) < 0.03).all()
+    assert np.ptp(memory["reference_friction"]) / 0.37 == pytest.approx(0.2, abs=0.01)
+    seen = []
+    for _ in range(200):
+        *_, info = envs.step(np.zeros((64, 2), np.float32))
+        seen.append([batch.rows["relief"].copy(), batch.rows["memory_length"].copy()])
+    assert np.array_equal(np.unique(seen, axis=None)[-2:], [0.75, 1.0])
+    assert len(np.unique([lengths for _, lengths in seen])) == pytest.approx(64 + info["answered"].sum(), abs=64)
+    envs.reset(seed=0, options={"roughness": 1.0, "memory_length": 2e-5})
+    assert (batch.memory["roughness"] == 1.0).all() and (batch.memory["memory_length"] == 2e-5).all()
+    for split, outer in (("train", False), ("test", True)):  # the outer tenths are for tests
+        envs, _, batch = made(TEXTURE, 16, split=split)
+        envs.reset(seed=0)
+        length = np.log(batch.memory["memory_length"] / 15e-6) / np.log(50 / 15)
+        for place in (length, batch.memory["reference_friction"] / 0.074 - 4.5):
+            assert ((abs(place - 0.5) > 0.4) == outer).all()
+
+
+def test_vibration_is_the_power_of_differences():
+    envs, task, batch = made(TEXTURE, 16)
+    envs.reset(seed=0)
+    for _ in range(30):
+        envs.step(np.full((16, 2), 0.3, np.float32))
+    memory, expected = batch.memory, []
+    both = 1e9 * memory["moment_samples"], 1e6 * memory["force_samples"][:, :, 0]
+    for k in range(4):
+        change = np.diff(both[k % 2], 1 + k // 2, axis=1)
+        mean = [np.interp(speed, task.speeds, task.criteria[k]) for speed in memory["plate_speed"]]
+        expected.append(np.log10(np.mean(change**2, 1)) - mean)
+    assert memory["vibration"] == pytest.approx(np.transpose(expected), rel=1e-9, abs=1e-12)
+
+
+def test_evidence_is_integrated_to_a_bound():
+    """Replayed in NumPy: the animal's own evidence and that of actions, the answers, and their rewards."""
+    envs, task, batch = made(TEXTURE, 32)
+    envs.reset(seed=0)
+    rng, answered, (total, sums, periods, felt) = np.random.default_rng(0), 0, np.zeros((4, 32))
+    for _ in range(400):
+        rough = batch.memory["roughness"][np.arange(32), batch.memory["piece"].astype(int)] > 0.5
+        actions = rng.uniform(-1.0, 1.0, (32, 2)).astype(np.float32)
+        _, rewards, *_ = envs.step(actions)
+        periods += 1
+        total += (felt + task.largest_evidence * actions[:, 1]) * (periods > 10)
+        felt = np.clip(batch.memory["vibration"][:, 0], -1.5, 1.5)
+        ended = (abs(total) >= task.bound) | (periods == 150)
+        sums += rewards
+        right = (total > 0.0) == rough
+        credit = np.where(ended, np.where(right, 1.0, -3.0), total * (2.0 * rough - 1.0) / task.bound)
+        assert sums == pytest.approx(credit, abs=1e-6)
+        answered, sums = answered + ended.sum(), np.where(ended, 0.0, sums)
+        total, periods = np.where(ended, 0.0, total), np.where(ended, 0.0, periods)
+        assert batch.memory["evidence"] == pytest.approx(total, abs=1e-6)
+    assert answered > 100
+
+
+def test_the_animal_tells_textures_apart_by_one_cue_and_better_by_two():
+    played = {name: evaluate(TEXTURE, find_policy(TEXTURE, name), 32) for name in REFERENCES[Texture]}
+    right = {name: episodes.info["right"].mean() for name, episodes in played.items()}
+    assert 0.75 < right["baseline"] < 0.85 < right["transverse"] < 0.95
+    assert 0.4 < right["guess"] < 0.6
