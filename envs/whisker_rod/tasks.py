@@ -489,10 +489,10 @@ class Texture(RodTask):
     start of the piece. At {bound:g} the animal answers "rough", at -{bound:g} "smooth", and after {longest:g} s by the
     sign of the sum. Bounds of 2 and 2.5 have the same return within its error, and one of 3 a lower return.
 
-    By default, actions multiply the speed by 1/4 to 4, and add to the evidence. With ``actions="plate"``, they are the
-    speed and the evidence. The task is hard because load and friction change the vibration as much as the roughness
-    does, because fast sweeps show the texture better in the transverse force but hide it in the moment behind stick and
-    slip, and because time on one piece is lost for the others.
+    By default, actions multiply the speed by 0.66 to 1.52, and add up to 0.45 to the evidence of a period. With
+    ``actions="plate"``, they are the speed and the evidence. The task is hard because load and friction change the
+    vibration as much as the roughness does, because fast sweeps show the texture better in the transverse force but
+    hide it in the moment behind stick and slip, and because time on one piece is lost for the others.
 
     As in the paper's model, the base is clamped, and the plate moves instead.
 
@@ -537,8 +537,10 @@ class Texture(RodTask):
     """Cost of a wrong answer, in right ones."""
     enough, least = 0.9, 5.0
     """Share of right answers that is a success, and the smallest number of answers for it."""
-    faster, largest_evidence = math.log(4.0), 0.2
-    """Largest change of the logarithm of the speed, and of the evidence of a period, by an action of 1."""
+    faster, largest_evidence = math.log(4.0), 1.5
+    """Largest change of the logarithm of the speed, and of the evidence of a period, by an action of 1 with an
+    ``authority`` of 1."""
+    authority = 0.3
     whole_evidence = 1.5
     """Largest evidence of a period with ``actions="plate"``."""
     start_distance = (0.98, 0.99)
