@@ -88,7 +88,7 @@ class Chemotaxis(WormTask):
     """
 
     control_rate = 5.0
-    authority, smoothing = 0.25, 0.4
+    authority, smoothing = 0.22, 0.4
     reference_text = "the paper's sine with klinotaxis"
     steers: Mapping[str, float] = {}
     """Not None, so that `steering_bias` is added to the paper's sine."""
