@@ -569,7 +569,7 @@ class Texture(RodTask):
     (N m) and Fy (N)."""
     info_fields = {"right": "f8", "answered": "f8", "decision_time": "f8", "is_success": "?"}
     reward_terms = {"answer": "``C - C_before``"}
-    observation_fields = {
+    observation_fields: Mapping[str, Any] = {
         "moment_samples": None,
         "force_samples": None,
         "speed_command": Field(1, "m/s", 0.2, "commanded speed of the plate, which its speed approaches"),

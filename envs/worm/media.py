@@ -35,7 +35,7 @@ def fastest_sines() -> Mapping[str, Floats]:
 def of_medium(sigma: ArrayLike, name: str) -> Floats:
     """Return a value of `fastest_sines` for medium indices, linearly interpolated."""
     sines = fastest_sines()
-    return np.interp(sigma, sines["sigma"], sines[name])
+    return np.interp(np.asarray(sigma, np.float64), sines["sigma"], sines[name])
 
 
 class Medium(WormTask):
