@@ -151,7 +151,8 @@ def environments() -> str:
     """Return the page that lists all ids by animal, with scores and gates."""
     parts = [
         "# Environments\n",
-        "Films show the first seconds of an episode. Those of whiskers and short episodes are slowed down.\n",
+        "Films show the first seconds of an episode, slowed down for whiskers and short episodes, or all of it in time "
+        "lapse.\n",
     ]
     for folder in ANIMALS:
         names = [entry.name for entry in CATALOGUE if entry.task.startswith(f"{folder}.")]

@@ -45,7 +45,10 @@ HERE = Path(__file__).parent
 FOLDER = HERE / "static" / "films"
 
 SECONDS, FASTEST = 6.0, 25.0
-"""Maximum duration, s, and frame rate, Hz, of a film."""
+"""Maximum duration, s, of a film without time lapse, and maximum frame rate, Hz."""
+
+WHOLE = {"WormChemotaxis-v0": 10.0, "WormMedium-v0": 2.5, "LampreyWaypoints-v0": 2.5}
+"""Time lapse of films that show a whole episode, because its first seconds do not show what the task asks for."""
 
 SHORTEST, PAUSE = 2.0, 1.0
 """Minimum duration, s; shorter episodes are slowed down. Duration of the last frame, s."""
@@ -95,12 +98,14 @@ def film_of(env_id: str, policy: str, ghost: str | None = None, **how: Any) -> F
 
 
 def write_film(env_id: str, path: Path) -> None:
-    """Write the first seconds of an episode as a film."""
+    """Write the first seconds of an episode, or the whole one, as a film."""
     count = sum(1 for _ in film_of(env_id, *shown(env_id)))
     film = film_of(env_id, *shown(env_id))
-    stride = max(1, round(film.fps / FASTEST))
-    count = min(count, round(SECONDS * film.fps)) // stride
-    rate = min(film.fps / stride, count / SHORTEST)
+    lapse = WHOLE.get(env_id.split("/")[1])
+    fps = film.fps * (lapse or 1.0)
+    stride = max(1, round(fps / FASTEST))
+    count = (count if lapse else min(count, round(SECONDS * fps))) // stride
+    rate = min(fps / stride, count / SHORTEST)
     size = film.size
     style = ["-preset", "veryfast", "-crf", "28", "-movflags", "+faststart", "-tune", "animation"]
     writer = write_frames(str(path), size, fps=rate, quality=None, macro_block_size=2, output_params=style)

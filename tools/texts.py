@@ -22,7 +22,7 @@ import numpy as np
 from gymnosoma.agents.benchmark import protocol
 from gymnosoma.agents.benchmark.learners import LEARNERS
 from gymnosoma.agents.benchmark.tables import LEAST
-from gymnosoma.agents.policies.fingerprints import env_fingerprint, values_digest
+from gymnosoma.agents.policies.fingerprints import env_fingerprint, files_digest, values_digest
 from gymnosoma.biomechanics import import_model
 from gymnosoma.envs import simulate
 from gymnosoma.envs.neuromechanic import Neuromechanic
@@ -34,6 +34,8 @@ from . import installs
 from .clone import ROOT, between
 
 MEASURED = "docs/texts.json"
+PICTURE = ROOT / "docs" / "follow_recorded.png"
+"""Last frame of the film of the trained policy on the guide's recorded worm."""
 
 
 @dataclass(frozen=True)
@@ -143,8 +145,8 @@ TEXTS = {
     "ends": Text("docs/guides/recordings.md", "python docs/outputs.py docs/guides/recordings.md", worm_fit),
     "own-worm": Text(
         "docs/guides/recordings.md",
-        "gymnosoma train WormFollow-v0 --env kymogram=kymogram.npy --steps 250000",
-        lambda: [*ids("WormFollow"), worm_fit(), pins("stable_baselines3", "torch")],
+        "gymnosoma train WormFollow-v0 --env kymogram=kymogram.npy --steps 250000, and the render after it",
+        lambda: [*ids("WormFollow"), worm_fit(), files_digest(PICTURE), pins("stable_baselines3", "torch")],
     ),
     "long-recordings": Text(RECORDINGS, f"{INTERVALS} -k half_an_hour", worm_fit),
     "intervals": Text(RECORDINGS, f"{INTERVALS} -k test_intervals_hold", worm_fit),

@@ -140,8 +140,8 @@ class View:
         self._draw(canvas, self.task, trail, ghost)
         canvas.label(f"{trail.rows['time'][-1]:.2f} s", (canvas.width - 24, 30), INK, 17, (1.0, 0.5), back=PLATE)
         slow = self.task.control_rate / (fps or self.fps)
-        if slow > 1.001:
-            caption = f"slowed down {slow:.3g} times"
+        if abs(slow - 1.0) > 1e-3:
+            caption = f"slowed down {slow:.3g} times" if slow > 1.0 else f"sped up {1.0 / slow:.3g} times"
             canvas.label(caption, (canvas.width - 24, 50), MUTED, 12, (1.0, 0.5), back=PLATE)
         return canvas
 
