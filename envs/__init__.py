@@ -97,7 +97,7 @@ CATALOGUE = (
     CatalogueEntry("WormEscape-v0", "worm.tasks:Escape", 480, 75.0),
     CatalogueEntry("WormFollow-v0", "worm.tasks:Follow", 601, 280.0),
     CatalogueEntry("WormChemotaxis-v0", "worm.chemotaxis:Chemotaxis", 400, 300.0),
-    CatalogueEntry("WormMedium-v0", "worm.media:Medium", 400, None, ranked=False),
+    CatalogueEntry("WormMedium-v0", "worm.media:Medium", 400, 350.0),
     CatalogueEntry("LampreyEconomy-v0", "lamprey.tasks:Economy", 300, 140.0, {"history": 2}),
     CatalogueEntry("LampreyWaypoints-v0", "lamprey.tasks:Waypoints", 1000, 1050.0),
     CatalogueEntry("LampreyEscape-v0", "lamprey.tasks:Escape", 200, 270.0),

@@ -79,6 +79,7 @@ def names() -> Iterator[tuple[str, str]]:
     """Yield the name of each entry of `RECORD`, and of its fingerprint."""
     yield from ((f"{animal} {figure}", animal) for animal in PAPERS for figure in printed(animal))
     yield CIRCUITS, CIRCUITS
+    yield MEDIUM, MEDIUM
 
 
 def record(entries: Iterable[str], root: Path = ROOT) -> None:
