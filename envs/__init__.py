@@ -107,7 +107,7 @@ CATALOGUE = (
     CatalogueEntry("WhiskerWhisk-v0", "whisker_chain.tasks:Whisk", 500, 450.0),
     CatalogueEntry("WhiskerSweep-v0", "whisker_rod.tasks:Sweep", 500, 370.0, {"history": 3}),
     CatalogueEntry("WhiskerRegulate-v0", "whisker_rod.tasks:Regulate", 500, 322.0),
-    CatalogueEntry("WhiskerTexture-v0", "whisker_rod.tasks:Texture", 500, None, ranked=False),
+    CatalogueEntry("WhiskerTexture-v0", "whisker_rod.tasks:Texture", 500, 7.0),
     CatalogueEntry("HindlimbHold-v0", "neuromechanic.tasks:HindlimbHold", 500, 350.0),
     CatalogueEntry("StandGains-v0", "neuromechanic.tasks:StandGains", 280, 160.0),
 )

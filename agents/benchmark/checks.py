@@ -42,11 +42,13 @@ def width(env_id: str) -> float:
 
 
 class Verdict(NamedTuple):
-    """Result of a check: messages for lines that differ and for unchecked lines, and the number of checked lines."""
+    """Result of a check: messages for lines that differ and for unchecked lines, and numbers of checked lines and of
+    repeated trainings."""
 
     differs: list[str]
     unchecked: list[str]
     checked: int
+    repeated: int
 
 
 def check(
@@ -65,15 +67,16 @@ def check(
     for each in random.Random(seed).sample(trained, min(retrain, len(trained))):
         jobs[f"{each.label}, trained again"] = (_unlikely, each, lines, trust)
     outcomes = run_jobs(executor, _judged, jobs, "line")
-    differs, unchecked, checked = _gaps(lines), [], len(lines)
+    differs, unchecked, checked = _gaps(lines), [], [0, 0]
     for k, name in enumerate(jobs):
         reason, problem = ("", outcomes[name].error) if outcomes[name].error else outcomes[name].value
         if reason:
             unchecked.append(f"{name}: {reason}")
-            checked -= k < len(lines)
-        elif problem:
+            continue
+        checked[k >= len(lines)] += 1
+        if problem:
             differs.append(f"{name}: {problem}")
-    return Verdict(differs, unchecked, checked)
+    return Verdict(differs, unchecked, *checked)
 
 
 def _judged(judge: Callable[..., str], *arguments: Any) -> tuple[str, str]:

@@ -111,7 +111,9 @@ def check(
         verdict = checks.check(file, trust, retrain, executor=executor)
     for line in (*verdict.differs, *verdict.unchecked):
         print(line)
-    print(f"{verdict.checked} lines replayed, {len(verdict.differs)} differ, {len(verdict.unchecked)} not checkable.")
+    again = f", {verdict.repeated} trainings repeated" if verdict.repeated else ""
+    counts = f"{len(verdict.differs)} differ, {len(verdict.unchecked)} not checkable"
+    print(f"{verdict.checked} lines replayed{again}, {counts}.")
     print(f"No replay can show these: {checks.UNSHOWN}.")
     if verdict.differs or verdict.unchecked:
         sys.exit(1 if verdict.differs else 2)
@@ -134,7 +136,10 @@ def table(
         check_folder("out", out)
         check_installed("matplotlib")
     names = {full_id(name) for name in ids}
-    read = [(file, line) for file in files for line in results.read(file) if not names or line.id in names]
+    read = [(file, line) for file in files for line in results.read(file)]
+    if missing := names - {line.id for _, line in read}:
+        raise ValueError(f"ids must have results in the files, got {', '.join(sorted(missing))}")
+    read = [(file, line) for file, line in read if not names or line.id in names]
     lines = [line for _, line in read]
     rows = tables.rows_of(lines)
     show(rows)

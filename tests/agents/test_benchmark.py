@@ -251,7 +251,8 @@ def test_results_are_played_again(folder):
     assert alone.checked == 1 and len(alone.unchecked) == 6  # it runs no code of others
     with workers(processes=2) as executor:
         assert verdict(folder, executor=executor) == alone
-    assert verdict(folder, trust=True) == ([], [], 7)
+    assert verdict(folder, trust=True) == ([], [], 7, 0)
+    assert verdict(folder, trust=True, retrain=2).repeated == 2
     results.write(folder / "packed.jsonl.xz", lines)
     assert results.read(folder / "packed.jsonl.xz") == lines
 
@@ -427,6 +428,8 @@ def test_the_commands_repeat_nothing_and_refuse_other_settings(tmp_path, command
     assert (place / "tables" / "table.png").stat().st_size > 5000
     command("benchmark", "table", Job(SWIM, HOLD, 0).file(place), PUBLISHED, "--ids", "WormSwim-v0")
     assert "recipe" in (words := capsys.readouterr().out.split()) and "WormReach-v0" not in words
+    unmeasured = error_of("benchmark", "table", place / "results.jsonl", "--ids", "WormSwim-v0", "WormReach-v0")
+    assert "ids must have results in the files, got gymnosoma/WormReach-v0" in unmeasured
 
 
 def test_a_table_makes_only_environments_of_unknown_fingerprint(tmp_path, command, capsys, monkeypatch):
@@ -449,7 +452,7 @@ def test_the_recipe_and_the_best_constant_can_be_entered(tmp_path, monkeypatch):
     run_job(Job(SWIM, entrants.RECIPE, 0, (9000,), episodes=4), tmp_path)
     run_job(Job(SWIM, CONSTANT, episodes=4), tmp_path)
     results.gather(tmp_path)
-    assert verdict(tmp_path) == ([], [], 2)
+    assert verdict(tmp_path) == ([], [], 2, 0)
     assert {job.name for job in jobs(SWIM)} >= {"random", "baseline", CONSTANT, "replay of trained"}
     (one,) = jobs(SWIM, entered=[entrants.RECIPE], seeds=1)
     assert (one.marks, one.track) == ((recipe(SWIM).steps,), "open")
@@ -463,7 +466,7 @@ def test_shipped_learners_play_as_they_learned(name, tmp_path):
     run_job(training(name, marks=(most,)), tmp_path)
     (line,) = results.read(results.gather(tmp_path))
     assert line.failed is None and most - 64 < line.steps <= most
-    assert verdict(tmp_path) == ([], [], 1)
+    assert verdict(tmp_path) == ([], [], 1, 0)
 
 
 # Statistics and tables.
