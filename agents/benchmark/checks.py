@@ -42,8 +42,7 @@ def width(env_id: str) -> float:
 
 
 class Verdict(NamedTuple):
-    """Result of a check: messages for lines that differ and for unchecked lines, and numbers of checked lines and of
-    repeated trainings."""
+    """Messages for lines that differ and for unchecked lines; numbers of checked lines and of repeated trainings."""
 
     differs: list[str]
     unchecked: list[str]
