@@ -22,7 +22,9 @@ import numpy as np
 from gymnosoma.agents.benchmark import protocol
 from gymnosoma.agents.benchmark.learners import LEARNERS
 from gymnosoma.agents.benchmark.tables import LEAST
+from gymnosoma.agents.policies.card import WEIGHTS
 from gymnosoma.agents.policies.fingerprints import env_fingerprint, files_digest, values_digest
+from gymnosoma.agents.policies.lookup import shipped
 from gymnosoma.biomechanics import import_model
 from gymnosoma.envs import simulate
 from gymnosoma.envs.neuromechanic import Neuromechanic
@@ -131,6 +133,16 @@ TEXTS = {
         "docs/guides/enter.md",
         "gymnosoma benchmark run",
         lambda: [[each.config for each in LEARNERS.values()], pins("stable_baselines3", "cma")],
+    ),
+    "train-swim": Text(
+        "docs/guides/train.md",
+        "gymnosoma train WormSwim-v0",
+        lambda: [
+            *ids("WormSwim"),
+            *(code(ROOT / "agents" / "learning" / "recipes" / f"{name}.toml") for name in ("default", "WormSwim-v0")),
+            files_digest(shipped("gymnosoma/WormSwim-v0") / WEIGHTS),
+            pins("stable_baselines3", "torch"),
+        ],
     ),
     "ppo": Text(
         "docs/guides/libraries.md",

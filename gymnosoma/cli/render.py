@@ -30,9 +30,9 @@ def render(
     Ctrl-C ends the episode and keeps the frames drawn until then.
 
     Args:
-        policy: A reference controller (see `list`), trained, random, or a run folder. If the task has no references,
-            baseline means random. A reference plays in the conditions of its paper (--env split=paper), unless --env
-            sets another split.
+        policy: A reference controller (see `list`), trained, random, a run folder, or module:function. If the task has
+            no references, baseline means random. A reference plays in the conditions of its paper (--env split=paper),
+            unless --env sets another split.
         save: Output files: a film (.mp4, .gif) or the last frame (.png). Without it, the episode is shown in a window.
         seconds: Simulated time. By default, the whole episode.
         seed: Seed of the episode.

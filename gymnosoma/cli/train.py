@@ -90,7 +90,7 @@ def train(
     """Train a policy and compare it with the animal's own controllers.
 
     It first prints the expected time, and the scores of the animal and of the policy included in the package. The
-    progress bar shows the learning curve. The run folder is a model repository, see the guide "Publish a policy".
+    progress bar shows the learning curve. The run folder is a model repository, see the guide "Train a policy".
 
     Ctrl-C and SIGTERM stop the training after the current update and save the run; --resume continues it exactly. A
     second Ctrl-C stops immediately, and the updates after the last checkpoint are lost.
